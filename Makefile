@@ -1,0 +1,55 @@
+# Everything a developer or CI does with Rentroll. `make help` lists it.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PYTHONS := 3.11 3.13
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-all check lock clean
+
+help: ## Say what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(READY) ## Serve on PORT (8000) and run workers, files in DATA_DIR (data/); Ctrl-C stops both
+	@DEBUG=$${DEBUG-1} exec $(BIN)/python manage.py serve
+
+test: $(READY) ## Test on SQLite, then on PostgreSQL; pytest arguments in ARGS
+	$(BIN)/python -m pytest --database=sqlite $(ARGS)
+	$(BIN)/python -m pytest --database=postgres $(ARGS)
+
+test-all: ## Test on every supported Python this machine has, each in its own environment
+	@scripts/each-python $(PYTHONS) -- $(MAKE) test
+
+check: $(READY) ## Lint, types, import rules, migrations, deployment settings, templates
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python manage.py makemigrations --check --dry-run
+	$(BIN)/python -m config.deployment
+	git ls-files -z -- '*.html' | xargs -0 -r $(BIN)/djade --target-version 5.2 --check
+
+LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-header --no-annotate $(ARGS) pyproject.toml
+
+lock: $(READY) ## Pin pyproject's dependencies again; ARGS=--upgrade takes newer releases
+	$(LOCK) --output-file requirements.txt
+	$(LOCK) --extra dev --constraint requirements.txt --output-file requirements-dev.txt
+
+clean: ## Remove environments and caches; DATA_DIR stays
+	rm -rf .venv .venv-* static-root htmlcov .coverage
+	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+
+# requirements-dev.txt holds everything requirements.txt does, so one environment serves every target.
+$(READY): requirements-dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Rentroll needs Python 3.11 or newer, and $(PYTHON) is `$(PYTHON) -V 2>&1`." \
+			"Name one that is: make PYTHON=python3.13 …" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check \
+		--require-hashes --no-deps --only-binary :all: -r requirements-dev.txt
+	$(BIN)/pip check
+	@touch $@

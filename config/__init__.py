@@ -1,0 +1,1 @@
+"""The deployable project: settings, addresses and how it is served."""

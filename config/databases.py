@@ -1,0 +1,58 @@
+"""Owns the way from ``DATABASE_URL`` to Django's ``DATABASES``: SQLite or PostgreSQL."""
+
+from pathlib import Path
+from typing import Any
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+SECONDS_KEPT_OPEN = 600
+
+# A crashed client, or a handler that forgot its transaction, must not hold locks for ever.
+POSTGRES_SESSION = "-c lock_timeout=10s -c idle_in_transaction_session_timeout=60s"
+
+
+def ledger_database(url: str) -> dict[str, Any]:
+    """Django's settings for the database at ``url``.
+
+    Raises ImproperlyConfigured when it is neither SQLite nor PostgreSQL.
+    """
+    database: dict[str, Any] = dict(environ.Env.db_url_config(url))
+    match database["ENGINE"]:
+        case "django.db.backends.sqlite3":
+            return _sqlite(database)
+        case "django.db.backends.postgresql":
+            return _postgres(database)
+        case other:
+            raise ImproperlyConfigured(
+                f"DATABASE_URL names {other}. Use sqlite:///path or postgres://user@host/name."
+            )
+
+
+def _sqlite(database: dict[str, Any]) -> dict[str, Any]:
+    path = Path(database["NAME"])
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.touch(mode=0o600)  # SQLite gives its -wal and -shm files the mode of this one
+    return database | {
+        "ENGINE": "scheduling.sqlite",
+        "CONN_MAX_AGE": SECONDS_KEPT_OPEN,
+        # Without IMMEDIATE, a transaction that reads before it writes fails at once when another
+        # one wrote in between, whatever the timeout.
+        "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": 20},
+        # Not in memory: threads and processes of a test must meet in one file.
+        "TEST": {"NAME": str(path.with_name("test.db"))},
+    }
+
+
+def _postgres(database: dict[str, Any]) -> dict[str, Any]:
+    return database | {
+        "CONN_MAX_AGE": SECONDS_KEPT_OPEN,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {
+            "application_name": "rentroll",
+            "connect_timeout": 5,
+            "keepalives_idle": 30,
+            "options": POSTGRES_SESSION,
+            **database.get("OPTIONS", {}),
+        },
+    }

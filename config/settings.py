@@ -1,0 +1,174 @@
+"""Django's settings. What an operator may set comes from the environment: see docs/operations.md."""
+
+from pathlib import Path
+
+import django
+import environ
+
+from config import databases, secret_key
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DJANGO_6 = django.VERSION >= (6, 0)
+
+env = environ.Env()
+
+DEBUG = env.bool("DEBUG", default=False)
+DATA_DIR = Path(env.str("DATA_DIR", default=str(BASE_DIR / "data"))).resolve()
+DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+HOST = env.str("HOST", default="127.0.0.1")
+PORT = env.int("PORT", default=8000)
+
+SECRET_KEY = (
+    env.str("SECRET_KEY", default="") or secret_key.kept_in(DATA_DIR / "secret-key")
+    if DEBUG
+    else secret_key.checked(env.str("SECRET_KEY", default=""))
+)
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[HOST, "localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+
+INSTALLED_APPS = [
+    "scheduling",
+    "tenants",
+    "rest_framework",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.middleware.csp.ContentSecurityPolicyMiddleware"
+    if DJANGO_6
+    else "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+if not DJANGO_6:
+    INSTALLED_APPS += ["csp", "django_tasks"]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# The ledger
+
+DATABASES = {
+    "default": databases.ledger_database(
+        env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'scheduler.db'}")
+    )
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+TASKS = {"default": {"BACKEND": "scheduling.backend.LedgerBackend", "QUEUES": []}}
+
+# What a tenant may use when its row says nothing else; 0 means no limit.
+TENANT_MAX_QUEUED = env.int("TENANT_MAX_QUEUED", default=10_000)
+TENANT_MAX_IN_FLIGHT = env.int("TENANT_MAX_IN_FLIGHT", default=100)
+TENANT_RATE_PER_SECOND = env.int("TENANT_RATE_PER_SECOND", default=1_000)
+TENANT_RATE_BURST = env.int("TENANT_RATE_BURST", default=2_000)
+
+# The API
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["tenants.authentication.TokenAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "EXCEPTION_HANDLER": "scheduling.api.v1.problems.handler",
+    "UNAUTHENTICATED_USER": None,
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
+
+# Security
+
+# gunicorn tells http from https by X-Forwarded-Proto, and only from the proxies it was told to trust
+# (FORWARDED_ALLOW_IPS), so Django needs no header setting of its own.
+HTTPS = env.bool("HTTPS", default=not DEBUG)
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz|metrics)$"]  # asked for from inside, by plain http
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
+SECURE_HSTS_PRELOAD = HTTPS
+SESSION_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_HTTPONLY = True
+X_FRAME_OPTIONS = "DENY"
+
+SECURE_CSP = {
+    "default-src": ["'none'"],
+    "script-src": ["'self'"],
+    "style-src": ["'self'"],
+    "img-src": ["'self'", "data:"],
+    "font-src": ["'self'"],
+    "connect-src": ["'self'"],
+    "form-action": ["'self'"],
+    "base-uri": ["'none'"],
+    "frame-ancestors": ["'none'"],
+}
+CONTENT_SECURITY_POLICY = {"DIRECTIVES": SECURE_CSP}  # the name django-csp reads, on Django 5.2
+
+PASSWORD_VALIDATION = "django.contrib.auth.password_validation"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"{PASSWORD_VALIDATION}.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": f"{PASSWORD_VALIDATION}.CommonPasswordValidator"},
+    {"NAME": f"{PASSWORD_VALIDATION}.UserAttributeSimilarityValidator"},
+]
+
+# Pages, language, logs
+
+STATIC_URL = "/static/"
+STATIC_ROOT = DATA_DIR / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEBUG
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+WHITENOISE_USE_FINDERS = DEBUG  # nothing to collect on a developer's machine
+WHITENOISE_AUTOREFRESH = DEBUG
+
+LANGUAGE_CODE = "en"
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "line": {
+            "style": "{",
+            "format": "{asctime} {levelname} {name} [{process}] {message}",
+            "datefmt": "%Y-%m-%dT%H:%M:%S%z",
+        },
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO").upper()},
+    "loggers": {"django": {"handlers": [], "propagate": True}},
+}
