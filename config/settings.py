@@ -16,7 +16,7 @@ DEBUG = env.bool("DEBUG", default=False)
 DATA_DIR = Path(env.str("DATA_DIR", default=str(BASE_DIR / "data"))).resolve()
 DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-HOST = env.str("HOST", default="127.0.0.1")
+BIND = env.str("BIND", default="127.0.0.1")
 PORT = env.int("PORT", default=8000)
 
 SECRET_KEY = (
@@ -24,7 +24,7 @@ SECRET_KEY = (
     if DEBUG
     else secret_key.checked(env.str("SECRET_KEY", default=""))
 )
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[HOST, "localhost", "127.0.0.1", "[::1]"])
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[BIND, "localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 ROOT_URLCONF = "config.urls"
@@ -90,6 +90,9 @@ TENANT_MAX_IN_FLIGHT = env.int("TENANT_MAX_IN_FLIGHT", default=100)
 TENANT_RATE_PER_SECOND = env.int("TENANT_RATE_PER_SECOND", default=1_000)
 TENANT_RATE_BURST = env.int("TENANT_RATE_BURST", default=2_000)
 
+# The slug of the tenant that owns what Python code enqueues without naming one; empty means refuse.
+DEFAULT_TENANT = env.str("DEFAULT_TENANT", default="")
+
 # The API
 
 REST_FRAMEWORK = {
@@ -131,11 +134,11 @@ SECURE_CSP = {
 }
 CONTENT_SECURITY_POLICY = {"DIRECTIVES": SECURE_CSP}  # the name django-csp reads, on Django 5.2
 
-PASSWORD_VALIDATION = "django.contrib.auth.password_validation"
+VALIDATORS = "django.contrib.auth.password_validation"
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"{PASSWORD_VALIDATION}.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
-    {"NAME": f"{PASSWORD_VALIDATION}.CommonPasswordValidator"},
-    {"NAME": f"{PASSWORD_VALIDATION}.UserAttributeSimilarityValidator"},
+    {"NAME": f"{VALIDATORS}.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": f"{VALIDATORS}.CommonPasswordValidator"},
+    {"NAME": f"{VALIDATORS}.UserAttributeSimilarityValidator"},
 ]
 
 # Pages, language, logs
@@ -170,5 +173,9 @@ LOGGING = {
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO").upper()},
-    "loggers": {"django": {"handlers": [], "propagate": True}},
+    "loggers": {
+        "django": {"handlers": [], "propagate": True},
+        "django.request": {"level": "ERROR"},  # a tenant over its limit must not flood the log
+        "httpx": {"level": "WARNING"},
+    },
 }

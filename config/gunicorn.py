@@ -1,0 +1,32 @@
+"""How gunicorn serves the project: ``python -m gunicorn -c python:config.gunicorn config.wsgi``."""
+
+import os
+from pathlib import Path
+
+from gunicorn.arbiter import Arbiter
+
+from config import settings
+
+bind = f"{settings.BIND}:{settings.PORT}"
+worker_class = "gthread"
+workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
+threads = int(os.environ.get("WEB_THREADS", "4"))
+preload_app = True
+control_socket_disable = True
+accesslog = os.environ.get("ACCESS_LOG") or None
+
+# A worker's heartbeat is a file's timestamp; on a disk that is busy syncing it can come too late.
+if Path("/dev/shm").is_dir():  # noqa: S108
+    worker_tmp_dir = "/dev/shm"  # noqa: S108
+
+
+def when_ready(_: Arbiter) -> None:
+    """Refuse to fork while a database connection is open: children would share its handle."""
+    from django.db import connections
+
+    opened = [one.alias for one in connections.all(initialized_only=True) if one.connection]
+    if opened:
+        raise RuntimeError(
+            f"A database connection was opened before the fork: {', '.join(opened)}."
+            " Something that is imported at start-up queries the database; let it wait for a request."
+        )

