@@ -1,0 +1,31 @@
+"""DATABASE_URL becomes a database that the ledger can be kept in, or a clear refusal."""
+
+import stat
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from config.databases import ledger_database
+
+
+def test_a_sqlite_file_is_made_for_its_owner_alone_and_served_by_our_engine(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "ledger.db"
+    database = ledger_database(f"sqlite:///{path}")
+    assert database["ENGINE"] == "scheduling.sqlite"
+    assert database["NAME"] == str(path)
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_postgres_url_keeps_its_own_options_beside_ours() -> None:
+    database = ledger_database("postgres://me@db.example:6432/ledger?sslmode=require")
+    assert database["ENGINE"] == "django.db.backends.postgresql"
+    assert (database["HOST"], database["PORT"], database["NAME"]) == ("db.example", 6432, "ledger")
+    assert database["OPTIONS"]["sslmode"] == "require"
+    assert database["OPTIONS"]["application_name"] == "rentroll"
+
+
+def test_another_database_is_refused_by_name() -> None:
+    with pytest.raises(ImproperlyConfigured, match="mysql"):
+        ledger_database("mysql://me@db.example/ledger")
