@@ -1,0 +1,1 @@
+"""Rentroll's scheduler: a durable, multi-tenant ledger of tasks, and what works it."""

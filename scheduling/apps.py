@@ -1,0 +1,15 @@
+"""The Django application of the scheduler."""
+
+from django.apps import AppConfig
+
+
+class SchedulingConfig(AppConfig):
+    name = "scheduling"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from scheduling import checks, registry  # noqa: F401  (checks register on import)
+        from scheduling.sqlite import pragmas
+
+        pragmas.connect()
+        registry.discover()

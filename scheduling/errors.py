@@ -1,0 +1,89 @@
+"""What can go wrong, in words for people. Pure: each edge maps these to its own form (problem+json, exit code)."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from uuid import UUID
+
+
+class RentrollError(Exception):
+    """The base of everything Rentroll raises on purpose."""
+
+
+class InvalidTask(RentrollError):
+    """A task that cannot be accepted as it stands. `errors` maps each field to what is wrong with it."""
+
+    def __init__(self, errors: Mapping[str, str]) -> None:
+        self.errors = dict(errors)
+        super().__init__("; ".join(f"{field}: {what}" for field, what in self.errors.items()))
+
+
+class TenantRequired(RentrollError):
+    """Work was enqueued with no tenant to own it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "No tenant owns this task. Enqueue inside `with tenants.current.acting_for(tenant):`, or use "
+            "`task.using(tenant=…)`, or name one in the DEFAULT_TENANT setting."
+        )
+
+
+class LimitExceeded(RentrollError):
+    """A tenant is over one of its limits; nothing was stored. `limit` names the field of Tenant."""
+
+    def __init__(self, limit: str, *, allowed: int | float, retry_after: timedelta) -> None:
+        self.limit = limit
+        self.allowed = allowed
+        self.retry_after = retry_after
+        super().__init__(
+            f"The tenant is over its {limit} of {allowed:g}; try again in {retry_after.total_seconds():.3g} s."
+        )
+
+
+class IdempotencyMismatch(RentrollError):
+    """The idempotency key was used before, for a different task. Nothing was stored."""
+
+    def __init__(self, key: str, task_id: UUID) -> None:
+        self.key = key
+        self.task_id = task_id
+        super().__init__(f"Idempotency key {key!r} already stands for another task ({task_id}).")
+
+
+class UnknownTask(RentrollError):
+    """No task with that id, or none that the caller may see."""
+
+    def __init__(self, task_id: UUID) -> None:
+        self.task_id = task_id
+        super().__init__(f"There is no task {task_id}.")
+
+
+class WrongState(RentrollError):
+    """The verb does not apply to a task in its present state; nothing was changed."""
+
+    def __init__(self, task_id: UUID, state: str, verb: str) -> None:
+        self.task_id = task_id
+        self.state = state
+        self.verb = verb
+        super().__init__(f"Task {task_id} is {state}; it cannot be {verb}.")
+
+
+class StaleLease(RentrollError):
+    """A worker spoke for a lease it no longer holds; nothing was changed, and the refusal was recorded."""
+
+    def __init__(self, task_id: UUID, generation: int, current: int | None = None) -> None:
+        self.task_id = task_id
+        self.generation = generation
+        self.current = current
+        now = "it is not in flight" if current is None else f"generation {current} holds it now"
+        super().__init__(f"Generation {generation} no longer holds task {task_id}: {now}.")
+
+
+class PermanentFailure(RentrollError):
+    """Raised by a handler to say that another attempt cannot help: the task becomes a dead letter."""
+
+
+class UnknownHandler(RentrollError):
+    """No handler of that name is registered in this process."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"No task named {name!r} is known here.")

@@ -1,0 +1,27 @@
+"""The ledger's tables. Read them from anywhere; only `scheduling.ledger` writes them."""
+
+from scheduling.models.attempt import Attempt, Refusal
+from scheduling.models.lane import Dispatch, Lane
+from scheduling.models.lease import Lease
+from scheduling.models.pause import Pause
+from scheduling.models.quota import Intake, Outflow
+from scheduling.models.schedule import Schedule
+from scheduling.models.task import DeadLetter, Task
+from scheduling.models.throughput import Throughput
+from scheduling.models.worker import WorkerProcess
+
+__all__ = [
+    "Attempt",
+    "DeadLetter",
+    "Dispatch",
+    "Intake",
+    "Lane",
+    "Lease",
+    "Outflow",
+    "Pause",
+    "Refusal",
+    "Schedule",
+    "Task",
+    "Throughput",
+    "WorkerProcess",
+]

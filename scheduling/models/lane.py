@@ -1,0 +1,58 @@
+"""One tenant's queue, and where dispatch stands between the lanes."""
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from scheduling.states import Readiness
+from tenants.models import Tenant
+
+
+class Lane(models.Model):
+    """One tenant's queue. Dispatch picks between the ready lanes, then inside one.
+
+    The indexes hold ready lanes only, in the order in which they are served: a claim costs the same
+    however many idle tenants there are.
+    """
+
+    tenant = models.ForeignKey(
+        Tenant, on_delete=models.PROTECT, db_index=False, related_name="lanes"
+    )
+    queue = models.CharField(max_length=100)
+    virtual_time = models.FloatField(
+        default=0, help_text="Grows by served tasks over weight; the least is served next."
+    )
+    readiness = models.SmallIntegerField(
+        default=Readiness.NOT_DUE.value,
+        choices=[(member.value, member.name.lower()) for member in Readiness],
+    )
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(
+                fields=["virtual_time", "id"],
+                name="lane_ready",
+                condition=Q(readiness=Readiness.READY.value),
+            ),
+            models.Index(
+                fields=["queue", "virtual_time", "id"],
+                name="lane_ready_in_queue",
+                condition=Q(readiness=Readiness.READY.value),
+            ),
+        ]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "queue"], name="lane_tenant_queue")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tenant_id}/{self.queue}"
+
+
+class Dispatch(models.Model):
+    """One row: the virtual time that dispatch has reached. Locking it is what makes claims take turns."""
+
+    virtual_time = models.FloatField(default=0)
+
+    def __str__(self) -> str:
+        return f"dispatch at {self.virtual_time:g}"

@@ -1,0 +1,46 @@
+"""The kill switch."""
+
+from datetime import datetime
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from tenants.models import Tenant
+
+
+class PauseQuerySet(models.QuerySet["Pause"]):
+    def in_force(self, now: datetime) -> "PauseQuerySet":
+        return self.filter(lifted_at__isnull=True).filter(
+            Q(expires_at__isnull=True) | Q(expires_at__gt=now)
+        )
+
+    def over(self, now: datetime) -> "PauseQuerySet":
+        """Lifted or expired, with what it held still to be put back."""
+        return self.filter(Q(lifted_at__isnull=False) | Q(expires_at__lte=now))
+
+
+class Pause(models.Model):
+    """Stops new executions of everything it covers: tenant, queue and name, each or any combination.
+
+    An empty part covers all of them. A pause that is over stays until what claims held under it is
+    ready again, then goes; it stops nothing meanwhile.
+    """
+
+    scope = models.CharField(max_length=400, unique=True, editable=False)
+    tenant = models.ForeignKey(Tenant, null=True, blank=True, on_delete=models.CASCADE)
+    queue = models.CharField(max_length=100, blank=True)
+    name = models.CharField(max_length=200, blank=True)
+    reason = models.CharField(max_length=500, blank=True)
+    paused_by = models.CharField(max_length=150)
+    since = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True, blank=True)
+    lifted_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = PauseQuerySet.as_manager()
+
+    class Meta:
+        ordering: ClassVar = ["since"]
+
+    def __str__(self) -> str:
+        return self.scope

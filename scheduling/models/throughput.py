@@ -1,0 +1,37 @@
+"""How much was done, per tenant and minute, so that charts and metrics never scan history."""
+
+from typing import ClassVar
+
+from django.db import models
+
+from tenants.models import Tenant
+
+
+class Throughput(models.Model):
+    """Attempts that ended in one minute (UTC) for one tenant, by what became of the task."""
+
+    tenant = models.ForeignKey(
+        Tenant, on_delete=models.CASCADE, db_index=False, db_constraint=False, related_name="+"
+    )
+    minute = models.DateTimeField()
+    succeeded = models.PositiveIntegerField(default=0)
+    retried = models.PositiveIntegerField(default=0)
+    dead = models.PositiveIntegerField(default=0)
+    cancelled = models.PositiveIntegerField(default=0)
+    lost = models.PositiveIntegerField(default=0)
+    wait_seconds = models.FloatField(
+        default=0, help_text="Summed over the attempts: due to claimed."
+    )
+    run_seconds = models.FloatField(
+        default=0, help_text="Summed over the attempts: claimed to ended."
+    )
+
+    class Meta:
+        ordering: ClassVar = ["minute"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "minute"], name="throughput_tenant_minute")
+        ]
+        indexes: ClassVar = [models.Index(fields=["minute"], name="throughput_minute")]
+
+    def __str__(self) -> str:
+        return f"{self.tenant_id} at {self.minute:%F %R}"

@@ -1,0 +1,140 @@
+"""The `DatabaseWrapper` that Django finds behind `ENGINE = "scheduling.sqlite"`."""
+
+import datetime
+import decimal
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import pysqlite3
+from django.db import OperationalError
+from django.db.backends.sqlite3 import base
+from django.db.backends.sqlite3._functions import register as register_functions
+from django.db.backends.sqlite3.features import DatabaseFeatures as StockFeatures
+from django.db.backends.sqlite3.operations import DatabaseOperations as StockOperations
+from django.utils.dateparse import parse_date, parse_datetime, parse_time
+
+from scheduling.sqlite.gate import GateTimeout, WriteGate, gate_for
+from scheduling.sqlite.guard import guard_against_the_standard_module, opening
+
+Database = pysqlite3.dbapi2
+MAX_QUERY_PARAMS = 32_766
+"""SQLite's compile-time default; `pysqlite3` has no `getlimit` to ask with."""
+
+for _name, _parse in (
+    ("date", parse_date),
+    ("time", parse_time),
+    ("datetime", parse_datetime),
+    ("timestamp", parse_datetime),
+):
+    Database.register_converter(_name, base.decoder(_parse))
+Database.register_converter("bool", b"1".__eq__)
+Database.register_adapter(decimal.Decimal, str)
+Database.register_adapter(datetime.date, base.adapt_date)
+Database.register_adapter(datetime.datetime, base.adapt_datetime)
+
+
+@lru_cache(maxsize=1024)
+def qmark(query: str) -> str:
+    """Django's `%s` placeholders as SQLite's `?`. The ORM sends the same few queries again and again."""
+    return base.FORMAT_QMARK_REGEX.sub("?", query).replace("%%", "%")
+
+
+class Cursor(Database.Cursor):  # type: ignore[misc,name-defined]  # pysqlite3 has no stubs
+    """Django's placeholder styles on top of the driver's."""
+
+    def execute(self, query: str, params: Sequence[Any] | Mapping[str, Any] | None = None) -> Any:
+        if params is None:
+            return super().execute(query)
+        if isinstance(params, Mapping):
+            return super().execute(query % {name: f":{name}" for name in params}, params)
+        return super().execute(qmark(query), params)
+
+    def executemany(self, query: str, param_list: Iterable[Sequence[Any]]) -> Any:
+        return super().executemany(qmark(query), param_list)
+
+
+class DatabaseFeatures(StockFeatures):
+    max_query_params = MAX_QUERY_PARAMS
+
+
+class DatabaseOperations(StockOperations):
+    def last_executed_query(self, cursor: Any, sql: str, params: Any) -> str:
+        """For the query log of DEBUG. The stock one needs `getlimit`."""
+        if not params:
+            return sql
+        shown = (
+            {name: repr(value) for name, value in params.items()}
+            if isinstance(params, Mapping)
+            else tuple(repr(value) for value in params)
+        )
+        return sql % shown
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    Database = Database
+    features_class = DatabaseFeatures
+    ops_class = DatabaseOperations
+
+    gate: WriteGate | None = None
+    _inside_gate = False
+
+    def get_connection_params(self) -> dict[str, Any]:
+        params = super().get_connection_params()
+        self.patience = float(params.get("timeout", 5.0))
+        return params
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        with opening():
+            connection = Database.connect(**conn_params)
+        register_functions(connection)
+        connection.execute("PRAGMA foreign_keys = ON")
+        if not self.is_in_memory_db():
+            guard_against_the_standard_module(conn_params["database"])
+            self.gate = gate_for(str(conn_params["database"]))
+        return connection
+
+    def create_cursor(self, name: str | None = None) -> Any:
+        return self.connection.cursor(factory=Cursor)
+
+    # A transaction is begun, and ended, in exactly one of the following ways.
+
+    def _start_transaction_under_autocommit(self) -> None:
+        self._enter_gate()
+        try:
+            super()._start_transaction_under_autocommit()
+        except BaseException:
+            self._leave_gate()
+            raise
+
+    def _commit(self) -> None:
+        super()._commit()
+        self._leave_gate()  # a commit that failed is followed by a rollback
+
+    def _rollback(self) -> None:
+        try:
+            super()._rollback()
+        finally:
+            self._leave_gate()
+
+    def _close(self) -> None:
+        try:
+            super()._close()
+        finally:
+            self._leave_gate()
+
+    def _enter_gate(self) -> None:
+        if self.gate is None or self.transaction_mode is None or self._inside_gate:
+            return
+        try:
+            self.gate.enter(self.patience)
+        except GateTimeout as error:
+            raise OperationalError(
+                f"database is locked: no turn to write within {self.patience:g} s"
+            ) from error
+        self._inside_gate = True
+
+    def _leave_gate(self) -> None:
+        if self._inside_gate and self.gate is not None:
+            self._inside_gate = False
+            self.gate.leave()

@@ -1,0 +1,8 @@
+"""The Django application of tenants and their tokens."""
+
+from django.apps import AppConfig
+
+
+class TenantsConfig(AppConfig):
+    name = "tenants"
+    default_auto_field = "django.db.models.BigAutoField"

@@ -1,0 +1,174 @@
+"""Who owns tasks, how much of the system they may use, and the tokens they call with."""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterable
+from datetime import datetime
+from typing import ClassVar
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import F, Q
+
+
+def default_max_queued() -> int | None:
+    return settings.TENANT_MAX_QUEUED or None
+
+
+def default_max_in_flight() -> int | None:
+    return settings.TENANT_MAX_IN_FLIGHT or None
+
+
+def default_rate_per_second() -> float | None:
+    return settings.TENANT_RATE_PER_SECOND or None
+
+
+def default_rate_burst() -> int:
+    return settings.TENANT_RATE_BURST
+
+
+class Tenant(models.Model):
+    """A customer that owns tasks: the unit of isolation, fairness and limits. An empty limit means none."""
+
+    slug = models.SlugField(max_length=64, unique=True)
+    name = models.CharField(max_length=200, blank=True)
+    weight = models.PositiveSmallIntegerField(
+        default=1,
+        validators=[MinValueValidator(1), MaxValueValidator(1000)],
+        help_text="Its share of dispatch beside the other waiting tenants.",
+    )
+    max_in_flight = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        default=default_max_in_flight,
+        validators=[MinValueValidator(1)],
+        help_text="Tasks running at once, never exceeded. Empty: as many as there are slots.",
+    )
+    max_queued = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        default=default_max_queued,
+        validators=[MinValueValidator(1)],
+        help_text="Tasks accepted and not finished yet. Empty: no limit.",
+    )
+    rate_per_second = models.FloatField(
+        null=True,
+        blank=True,
+        default=default_rate_per_second,
+        validators=[MinValueValidator(0.001)],
+        help_text="Tasks accepted per second in the long run. Empty: no limit.",
+    )
+    rate_burst = models.PositiveIntegerField(
+        default=default_rate_burst,
+        validators=[MinValueValidator(1)],
+        help_text="Tasks accepted at once after a quiet time, before the rate applies.",
+    )
+    retention = models.DurationField(
+        null=True,
+        blank=True,
+        help_text="How long finished tasks are kept. Empty: as long as the installation keeps them.",
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar = ["slug"]
+        constraints: ClassVar = [
+            models.CheckConstraint(name="tenant_weight", condition=Q(weight__gte=1)),
+            models.CheckConstraint(
+                name="tenant_max_in_flight",
+                condition=Q(max_in_flight__isnull=True) | Q(max_in_flight__gte=1),
+            ),
+            models.CheckConstraint(
+                name="tenant_rate",
+                condition=(Q(rate_per_second__isnull=True) | Q(rate_per_second__gt=0))
+                & Q(rate_burst__gte=1),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class Scope(models.TextChoices):
+    """What a token may be used for."""
+
+    ENQUEUE = "enqueue", "enqueue and cancel tasks"
+    READ = "read", "read tasks and limits"
+    WORK = "work", "claim, renew and settle"
+    CONTROL = "control", "pause, resume, redrive and discard"
+
+
+class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
+    def usable(self, now: datetime) -> "ApiTokenQuerySet":
+        """Neither revoked nor expired at that instant."""
+        return self.filter(revoked_at__isnull=True).filter(
+            Q(expires_at__isnull=True) | Q(expires_at__gt=now)
+        )
+
+    def issue(
+        self,
+        *,
+        tenant: Tenant | None,
+        name: str = "",
+        scopes: Iterable[str] = Scope.values,
+        expires_at: datetime | None = None,
+        secret: str | None = None,
+    ) -> tuple["ApiToken", str]:
+        """Store a new token and return it with its secret, which is shown this once and kept nowhere.
+
+        `tenant=None` makes an operator's token. `secret` is for development tokens of a known value.
+        """
+        secret = secret or f"rr_{secrets.token_urlsafe(32)}"
+        token = self.create(
+            tenant=tenant,
+            name=name,
+            prefix=prefix_of(secret),
+            digest=digest_of(secret),
+            scopes=sorted(set(scopes)),
+            expires_at=expires_at,
+        )
+        return token, secret
+
+
+class ApiToken(models.Model):
+    """A bearer token of one tenant, or of the operator. Only a digest of its secret is stored."""
+
+    tenant = models.ForeignKey(
+        Tenant, null=True, blank=True, on_delete=models.CASCADE, related_name="tokens"
+    )
+    name = models.CharField(max_length=100, blank=True)
+    prefix = models.CharField(max_length=20, db_index=True, editable=False)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    scopes = models.JSONField(default=list)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = ApiTokenQuerySet.as_manager()
+
+    class Meta:
+        ordering: ClassVar = [F("tenant").asc(nulls_first=True), "-created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.prefix}… of {self.owner}"
+
+    @property
+    def owner(self) -> str:
+        return self.tenant.slug if self.tenant else "operator"
+
+    def matches(self, secret: str) -> bool:
+        """Compare in constant time."""
+        return hmac.compare_digest(self.digest, digest_of(secret))
+
+
+def digest_of(secret: str) -> str:
+    """SHA-256, in hex. A plain hash is enough: secrets are random, 256 bits, never chosen by people."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def prefix_of(secret: str) -> str:
+    """What may be shown and looked up: enough to tell tokens apart, too little to use one."""
+    return digest_of(secret)[:12]
