@@ -2,15 +2,20 @@
 
 import hashlib
 import hmac
+import logging
 import secrets
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import ClassVar
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
-from django.db import models
+from django.db import DatabaseError, models
 from django.db.models import F, Q
+
+USE_NOTED_EVERY = timedelta(minutes=1)
+
+logger = logging.getLogger(__name__)
 
 
 def default_max_queued() -> int | None:
@@ -107,6 +112,15 @@ class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
             Q(expires_at__isnull=True) | Q(expires_at__gt=now)
         )
 
+    def with_secret(self, secret: str) -> "ApiToken | None":
+        """The token that opens with that secret, usable or not. Found by prefix, told by its digest."""
+        candidates = self.filter(prefix=prefix_of(secret)).select_related("tenant").order_by()
+        return next((token for token in candidates if token.matches(secret)), None)
+
+    def revoke(self, now: datetime) -> int:
+        """Shut every one of them, for good; returns how many were still open."""
+        return self.filter(revoked_at__isnull=True).update(revoked_at=now)
+
     def issue(
         self,
         *,
@@ -162,6 +176,19 @@ class ApiToken(models.Model):
     def matches(self, secret: str) -> bool:
         """Compare in constant time."""
         return hmac.compare_digest(self.digest, digest_of(secret))
+
+    def note_use(self, now: datetime) -> None:
+        """Remember when it was last used: to the minute, because a write per request would cost more.
+
+        A database that cannot take the note loses the note, not the request.
+        """
+        if self.last_used_at and abs(now - self.last_used_at) < USE_NOTED_EVERY:
+            return
+        unnoted = Q(last_used_at=self.last_used_at)  # of many requests at once, one writes
+        try:
+            ApiToken.objects.filter(unnoted, pk=self.pk).update(last_used_at=now)
+        except DatabaseError:
+            logger.warning("The use of token %s could not be noted.", self.prefix, exc_info=True)
 
 
 def digest_of(secret: str) -> str:
