@@ -158,7 +158,7 @@ class Migration(migrations.Migration):
                 ('queue', models.CharField(max_length=100)),
                 ('virtual_time', models.FloatField(default=0, help_text='Grows by served tasks over weight; the least is served next.')),
                 ('readiness', models.SmallIntegerField(choices=[(0, 'not_due'), (1, 'ready'), (2, 'held')], default=0)),
-                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='lanes', to='tenants.tenant')),
+                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='lanes', to='tenants.tenant')),
             ],
             options={
                 'indexes': [models.Index(condition=models.Q(('readiness', 1)), fields=['virtual_time', 'id'], name='lane_ready'), models.Index(condition=models.Q(('readiness', 1)), fields=['queue', 'virtual_time', 'id'], name='lane_ready_in_queue')],

@@ -17,7 +17,7 @@ class Lane(models.Model):
     """
 
     tenant = models.ForeignKey(
-        Tenant, on_delete=models.PROTECT, db_index=False, related_name="lanes"
+        Tenant, on_delete=models.CASCADE, db_index=False, related_name="lanes"
     )
     queue = models.CharField(max_length=100)
     virtual_time = models.FloatField(
