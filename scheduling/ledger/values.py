@@ -35,6 +35,14 @@ class NewTask:
     """Of the request that carried the key; another task under the same key is refused by it."""
     trace_context: str | None = None
 
+    @property
+    def args_json(self) -> str:
+        return json.dumps(self.args, separators=(",", ":"), allow_nan=False)
+
+    @property
+    def kwargs_json(self) -> str:
+        return json.dumps(self.kwargs, separators=(",", ":"), allow_nan=False)
+
 
 @dataclass(frozen=True, slots=True)
 class Accepted:

@@ -1,0 +1,87 @@
+"""The ledger: the only writer of its tables, in a dozen verbs.
+
+Every verb takes a batch, is one transaction (or part of the caller's), and keeps the invariants that
+`check.violations()` recounts. Edges parse, call one verb, and render.
+"""
+
+from scheduling.ledger.cancel import Cancelling, cancel
+from scheduling.ledger.claim import LEASE, Claims, claim
+from scheduling.ledger.control import control, pause, resume
+from scheduling.ledger.enqueue import enqueue
+from scheduling.ledger.promote import Promotion, promote
+from scheduling.ledger.prune import Pruning, prune, prune_throughput
+from scheduling.ledger.reap import held_leases, reap
+from scheduling.ledger.redrive import discard, redrive
+from scheduling.ledger.renew import renew
+from scheduling.ledger.settle import settle
+from scheduling.ledger.values import (
+    Accepted,
+    Claim,
+    Fail,
+    Failure,
+    HeldLease,
+    NewTask,
+    Receipt,
+    Release,
+    Renewal,
+    Settled,
+    Settlement,
+    Settling,
+    Snooze,
+    Stale,
+    Stop,
+    Succeed,
+    Verdict,
+)
+from scheduling.ledger.workers import (
+    Registration,
+    register,
+    seen,
+    sign_off,
+    workers_known_gone,
+)
+
+__all__ = [
+    "LEASE",
+    "Accepted",
+    "Cancelling",
+    "Claim",
+    "Claims",
+    "Fail",
+    "Failure",
+    "HeldLease",
+    "NewTask",
+    "Promotion",
+    "Pruning",
+    "Receipt",
+    "Registration",
+    "Release",
+    "Renewal",
+    "Settled",
+    "Settlement",
+    "Settling",
+    "Snooze",
+    "Stale",
+    "Stop",
+    "Succeed",
+    "Verdict",
+    "cancel",
+    "claim",
+    "control",
+    "discard",
+    "enqueue",
+    "held_leases",
+    "pause",
+    "promote",
+    "prune",
+    "prune_throughput",
+    "reap",
+    "redrive",
+    "register",
+    "renew",
+    "resume",
+    "seen",
+    "settle",
+    "sign_off",
+    "workers_known_gone",
+]

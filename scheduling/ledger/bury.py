@@ -1,0 +1,23 @@
+"""Dead letters that no attempt made: tasks whose deadline passed while they waited."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from scheduling.ledger.dialects import Dialect, Tally
+from scheduling.ledger.minutes import minute_of
+from scheduling.models import Schedule, Task
+from scheduling.states import DeadReason, TaskState
+
+
+def bury(db: Dialect, task_ids: Sequence[UUID], now: datetime) -> None:
+    """Make waiting tasks dead letters. The caller has locked their schedules."""
+    tasks = Task.objects.filter(pk__in=task_ids)
+    counts = Counter(tasks.values_list("tenant_id", flat=True))
+    tasks.update(state=TaskState.DEAD, dead_reason=DeadReason.DEADLINE_PASSED, finished_at=now)
+    Schedule.objects.filter(pk__in=task_ids).delete()
+    db.add_finished(counts)
+    db.add_throughput(
+        {tenant_id: Tally(dead=count) for tenant_id, count in counts.items()}, minute_of(now)
+    )

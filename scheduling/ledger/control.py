@@ -1,0 +1,172 @@
+"""The kill switch: pausing, resuming, and putting back what claims held meanwhile.
+
+A pause is one row, and a claim reads the rows in its own transaction: nothing starts once the pause has
+committed. Claims set aside what they meet under a pause, so that a million paused tasks are not walked
+past again and again; when the pause is over they are put back, lanes at once and tasks in chunks.
+"""
+
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Q
+
+from scheduling.ledger import wake
+from scheduling.ledger.dialects import dialect
+from scheduling.ledger.enqueue import activate
+from scheduling.ledger.values import Receipt
+from scheduling.models import Lane, Lease, Pause, Schedule
+from scheduling.states import Readiness
+from tenants.models import Tenant
+
+CHUNK = 1000
+
+
+def scope_of(tenant: Tenant | None, queue: str, name: str) -> str:
+    """`everything`, or `tenant=acme queue=mail name=invoices.send` with what is given."""
+    parts = {"tenant": tenant.slug if tenant else "", "queue": queue, "name": name}
+    return " ".join(f"{part}={value}" for part, value in parts.items() if value) or "everything"
+
+
+def pause(
+    *,
+    tenant: Tenant | None = None,
+    queue: str = "",
+    name: str = "",
+    reason: str = "",
+    by: str,
+    duration: timedelta | None = None,
+    now: datetime | None = None,
+) -> Receipt:
+    """Stop new executions of the scope from the instant this commits; the work is kept.
+
+    Pausing what is paused replaces reason, author and expiry, and keeps `since`.
+    """
+    now = now or dialect().now()
+    scope = scope_of(tenant, queue, name)
+    with transaction.atomic():
+        standing = Pause.objects.in_force(now).filter(scope=scope).first()
+        row, _ = Pause.objects.update_or_create(
+            scope=scope,
+            defaults={
+                "tenant": tenant,
+                "queue": queue,
+                "name": name,
+                "reason": reason,
+                "paused_by": by,
+                "since": standing.since if standing else now,
+                "expires_at": now + duration if duration else None,
+                "lifted_at": None,
+            },
+        )
+        wake.after_commit(wake.PAUSE)
+    return _receipt(row)
+
+
+def resume(
+    *,
+    tenant: Tenant | None = None,
+    queue: str = "",
+    name: str = "",
+    by: str,
+    now: datetime | None = None,
+) -> Receipt:
+    """Lift the pause of exactly this scope. A wider or narrower one stands, and the receipt tells of it."""
+    now = now or dialect().now()
+    with transaction.atomic():
+        lifted = Pause.objects.filter(scope=scope_of(tenant, queue, name))
+        if lifted.update(lifted_at=now):
+            put_back_what_is_over(now, CHUNK)
+    receipt = control(tenant=tenant, queue=queue, name=name, now=now)
+    return receipt if receipt.paused else _resumed(tenant, queue, name, by, now)
+
+
+def control(
+    *, tenant: Tenant | None = None, queue: str = "", name: str = "", now: datetime | None = None
+) -> Receipt:
+    """What stands for a scope: the widest pause in force that covers all of it, or none."""
+    now = now or dialect().now()
+    covering = Pause.objects.in_force(now).filter(
+        Q(tenant=None) | Q(tenant=tenant), queue__in={"", queue}, name__in={"", name}
+    )
+    widest = min(
+        covering,
+        key=lambda row: (bool(row.tenant_id) + bool(row.queue) + bool(row.name), row.since),
+        default=None,
+    )
+    return _receipt(widest) if widest else _resumed(tenant, queue, name, "", now)
+
+
+def put_back_what_is_over(now: datetime, limit: int) -> int:
+    """Ready again: the lanes, and up to `limit` tasks, that pauses held which are over. Answers how many tasks.
+
+    A pause goes when it holds nothing any more. What another pause covers as well, a claim sets aside again.
+    """
+    put_back = 0
+    for row in Pause.objects.over(now).select_related("tenant"):
+        with transaction.atomic():
+            put_back += _put_back(row, limit)
+    return put_back
+
+
+def _put_back(row: Pause, limit: int) -> int:
+    db = dialect()
+    lanes = Lane.objects.filter(
+        **({"tenant": row.tenant} if row.tenant else {}),
+        **({"queue": row.queue} if row.queue else {}),
+    )
+    held = list(lanes.filter(readiness=Readiness.HELD).order_by("pk").values_list("pk", flat=True))
+    lanes.filter(pk__in=held).update(readiness=Readiness.NOT_DUE)
+    tasks: list[tuple[object, int]] = []
+    if row.name:
+        schedules = Schedule.objects.filter(readiness=Readiness.HELD, lane__in=lanes)
+        found = schedules.filter(task__name=row.name).select_for_update(
+            of=("self",), skip_locked=True
+        )
+        tasks = list(found.order_by("pk").values_list("pk", "lane_id")[:limit])
+    ready = {*held, *(lane_id for _, lane_id in tasks)}
+    db.share_lane_ids(ready)
+    if tasks:
+        Schedule.objects.filter(pk__in=[task_id for task_id, _ in tasks]).update(
+            readiness=Readiness.READY
+        )
+    if ready:
+        activate(db, ready)
+    if len(tasks) < limit:
+        row.delete()
+    return len(tasks)
+
+
+def _receipt(row: Pause) -> Receipt:
+    return Receipt(
+        paused=True,
+        scope=row.scope,
+        reason=row.reason,
+        by=row.paused_by,
+        since=row.since,
+        expires_at=row.expires_at,
+        in_flight=in_flight(row.tenant, row.queue, row.name),
+    )
+
+
+def _resumed(tenant: Tenant | None, queue: str, name: str, by: str, now: datetime) -> Receipt:
+    return Receipt(
+        paused=False,
+        scope=scope_of(tenant, queue, name),
+        reason="",
+        by=by,
+        since=now,
+        expires_at=None,
+        in_flight=in_flight(tenant, queue, name),
+    )
+
+
+def in_flight(tenant: Tenant | None, queue: str, name: str) -> int:
+    """Leases that a scope covers."""
+    leases = Lease.objects.all()
+    if tenant:
+        leases = leases.filter(tenant=tenant)
+    if queue:
+        leases = leases.filter(lane__queue=queue)
+    if name:
+        leases = leases.filter(task__name=name)
+    return leases.count()

@@ -1,0 +1,245 @@
+"""What the verbs ask of a database. Every method runs inside the caller's transaction.
+
+Locks are taken in one order: intake, schedule or lease, task, lane, outflow, throughput; several rows
+of one table in the order of their keys. The row of Dispatch comes before all of them.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from scheduling.ledger.values import NewTask
+from scheduling.states import Outcome, Readiness, TaskState
+
+Token = tuple[UUID, int, UUID]
+"""(task, generation, worker): what names a lease."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaneShare:
+    """A ready lane as dispatch sees it."""
+
+    lane_id: int
+    tenant_id: int
+    tenant: str
+    queue: str
+    virtual_time: float
+    weight: float
+    """Of the tenant, divided by its ready lanes: many queues do not make a louder tenant."""
+    room: int | None
+    """How many more leases the tenant may have. None: no cap."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A schedule at the head of its lane."""
+
+    task_id: UUID
+    lane_id: int
+    due_at: datetime
+    name: str | None
+    """Only when asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What a claim reads of a task while it marks it running."""
+
+    task_id: UUID
+    name: str
+    args_json: str
+    kwargs_json: str
+    generation: int
+    attempts: int
+    max_attempts: int
+    timeout_seconds: float | None
+    deadline: datetime | None
+    idempotency_key: str | None
+    trace_context: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A lease that was ended, as it stood."""
+
+    task_id: UUID
+    generation: int
+    worker: UUID
+    tenant_id: int
+    lane_id: int
+    due_at: datetime
+    acquired_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What an unsuccessful end needs to know of its task."""
+
+    attempts: int
+    max_attempts: int
+    priority: int
+    deadline: datetime | None
+    cancel_requested: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Everything that settling one lease writes, decided."""
+
+    lease: Ended
+    outcome: Outcome
+    state: TaskState
+    number: int
+    """The attempt's number, charged or not."""
+    attempts: int
+    """Charged so far, this one included if it is."""
+    priority: int = 0
+    due_at: datetime | None = None
+    dead_reason: str | None = None
+    result_json: str | None = None
+    error_json: str | None = None
+    """Class and message, for the task's row."""
+    failure_json: str | None = None
+    """With the traceback, for the attempt's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What one batch adds to a tenant's minute."""
+
+    succeeded: int = 0
+    retried: int = 0
+    dead: int = 0
+    cancelled: int = 0
+    lost: int = 0
+    wait_seconds: float = 0.0
+    run_seconds: float = 0.0
+
+
+class Dialect(Protocol):
+    def now(self) -> datetime:
+        """The database's clock, in UTC."""
+
+    # Enqueue
+
+    def admit(
+        self, tenant_id: int, count: int, now: datetime | None, *, rated: bool
+    ) -> datetime | None:
+        """Charge `count` tasks to the tenant's intake if its limits allow. None: refused, nothing changed.
+
+        Answers the instant of the decision. `rated=False` leaves the rate limit out.
+        """
+
+    def tasks_with_keys(
+        self, keys: Collection[tuple[int, str]]
+    ) -> Mapping[tuple[int, str], tuple[UUID, str | None]]:
+        """The tasks that stand under these (tenant, idempotency key): id and fingerprint."""
+
+    def insert_tasks(self, rows: Sequence[tuple[UUID, NewTask]], now: datetime) -> None:
+        """Raises IntegrityError when a key was taken meanwhile."""
+
+    def insert_schedules(self, rows: Sequence[tuple[UUID, int, int, datetime, Readiness]]) -> None:
+        """(task, lane, priority, due_at, readiness) each."""
+
+    def share_lanes(self, lanes: Collection[tuple[int, str]]) -> Mapping[tuple[int, str], int]:
+        """The ids of these (tenant, queue), made if they are new, kept from being retired until commit."""
+
+    def share_lane_ids(self, lane_ids: Collection[int]) -> None:
+        """The same for lanes that are known to exist."""
+
+    def activate_lanes(self, lane_ids: Collection[int]) -> int:
+        """Make lanes ready that had nothing due, at today's virtual time. Share them first."""
+
+    # Claim
+
+    def take_turn(self, now: datetime | None) -> tuple[float, datetime]:
+        """Wait for the turn to claim, and hold it until commit: the virtual time, and the instant."""
+
+    def ready_lanes(self, queues: Collection[str] | None, skip: int, limit: int) -> list[LaneShare]:
+        """Ready lanes in the order in which they are served."""
+
+    def heads(self, wanted: Mapping[int, int], *, named: bool) -> list[Head]:
+        """For each lane the first so many ready schedules, in dispatch order, locked."""
+
+    def set_readiness(self, task_ids: Collection[UUID], readiness: Readiness) -> None: ...
+
+    def start(self, task_ids: Sequence[UUID], now: datetime) -> list[Started]:
+        """Take tasks out of their schedules and mark them running, under a new generation.
+
+        Those past their deadline are left as they are, and not in the answer.
+        """
+
+    def insert_leases(
+        self,
+        rows: Sequence[tuple[UUID, int, int, int, datetime]],
+        worker: UUID,
+        now: datetime,
+        expires_at: datetime,
+        seconds: float,
+    ) -> None:
+        """(task, tenant, lane, generation, due_at) each."""
+
+    def serve_lanes(
+        self, virtual_times: Mapping[int, float], empty: Collection[int], reached: float
+    ) -> bool:
+        """Write where the served lanes and dispatch have got to, and retire the lanes found empty.
+
+        False: one of the empty ones may just be getting work, so it was left ready.
+        """
+
+    def hold_lanes(self, lane_ids: Collection[int]) -> None: ...
+
+    # Renew, settle, reap
+
+    def renew(
+        self, tokens: Sequence[Token], now: datetime | None, seconds: float
+    ) -> tuple[datetime, set[UUID]]:
+        """Extend those leases that still stand under their token: the new expiry, and the tasks."""
+
+    def end_leases(
+        self, tokens: Sequence[Token], unchanged_since: Sequence[datetime] | None = None
+    ) -> list[Ended]:
+        """The fence: delete the leases that still stand under their token, and answer which did.
+
+        With `unchanged_since` (one expiry for each token) only those that were not renewed since.
+        """
+
+    def standings(self, task_ids: Collection[UUID]) -> Mapping[UUID, Standing]:
+        """Read and lock tasks."""
+
+    def finish(self, endings: Sequence[Ending], now: datetime) -> None:
+        """Write the outcomes to their tasks, and append the attempts."""
+
+    def add_finished(self, counts: Mapping[int, int]) -> None:
+        """Add to the outflow of each tenant."""
+
+    def add_throughput(self, tallies: Mapping[int, Tally], minute: datetime) -> None: ...
+
+    # Promote
+
+    def next_due(self) -> datetime | None:
+        """The first instant at which a schedule that is not ready becomes due."""
+
+    def due_schedules(self, now: datetime, limit: int) -> list[tuple[UUID, int]]:
+        """(task, lane) of those due and not ready, locked."""
+
+    # Wake
+
+    def wake_after_commit(self, topic: str) -> None:
+        """Wake every listener once the transaction under way has committed; at once outside of one."""
+
+    def listen(self) -> "Listener": ...
+
+
+class Listener(Protocol):
+    """Hears what is woken from when it is made until it is closed. Not shared between threads."""
+
+    def fileno(self) -> int:
+        """Readable when there is something to drain; for a selector."""
+
+    def drain(self) -> set[str]:
+        """The topics woken since the last time, without waiting. OperationalError: make a new one."""
+
+    def close(self) -> None: ...

@@ -1,0 +1,458 @@
+"""The hot statements on PostgreSQL.
+
+READ COMMITTED throughout: each statement sees what was committed when it began, so what must hold until
+commit is locked first and read after. Claims take turns on the row of Dispatch. A lane is retired under
+`FOR UPDATE`, which waits for nobody (SKIP LOCKED) and which nobody can get while an enqueue, that keeps
+`FOR KEY SHARE` on it until it commits, may be about to give the lane work.
+Many rows go in as arrays (`unnest`): one round trip, one plan.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from scheduling.ledger.dialects import notifications
+from scheduling.ledger.dialects.interface import (
+    Ended,
+    Ending,
+    Head,
+    LaneShare,
+    Listener,
+    Standing,
+    Started,
+    Tally,
+    Token,
+)
+from scheduling.ledger.values import NewTask
+from scheduling.states import Readiness
+
+NOT_DUE, READY, HELD = Readiness.NOT_DUE.value, Readiness.READY.value, Readiness.HELD.value
+
+ADMIT = """
+    UPDATE scheduling_intake AS intake
+    SET accepted = intake.accepted + %(count)s,
+        full_at = CASE WHEN %(rated)s AND tenant.rate_per_second IS NOT NULL
+                       THEN greatest(intake.full_at, clock.at) + %(count)s / tenant.rate_per_second
+                       ELSE intake.full_at END
+    FROM tenants_tenant AS tenant
+    LEFT JOIN scheduling_outflow AS outflow ON outflow.tenant_id = tenant.id
+    CROSS JOIN LATERAL (
+        SELECT extract(epoch FROM coalesce(%(now)s::timestamptz, clock_timestamp()))::float8 AS at
+    ) AS clock
+    WHERE intake.tenant_id = %(tenant)s
+      AND tenant.id = %(tenant)s
+      AND (tenant.max_queued IS NULL
+           OR intake.accepted + %(count)s - coalesce(outflow.finished, 0) <= tenant.max_queued)
+      AND (NOT %(rated)s OR tenant.rate_per_second IS NULL
+           OR greatest(intake.full_at, clock.at) - clock.at + %(count)s / tenant.rate_per_second
+              <= tenant.rate_burst / tenant.rate_per_second + 1e-6)
+    RETURNING coalesce(%(now)s::timestamptz, clock_timestamp())
+"""
+TASKS_WITH_KEYS = """
+    SELECT task.tenant_id, task.idempotency_key, task.id, task.fingerprint
+    FROM unnest(%s::bigint[], %s::text[]) AS wanted (tenant_id, key)
+    JOIN scheduling_task AS task
+      ON task.tenant_id = wanted.tenant_id AND task.idempotency_key = wanted.key
+"""
+INSERT_TASKS = """
+    INSERT INTO scheduling_task
+        (id, tenant_id, name, queue, args, kwargs, priority, state, generation, attempts, max_attempts,
+         timeout_seconds, deadline, idempotency_key, fingerprint, created_at, trace_context)
+    SELECT id, tenant_id, name, queue, args, kwargs, priority, 'queued', 0, 0, max_attempts,
+           timeout_seconds, deadline, idempotency_key, fingerprint, %s, trace_context
+    FROM unnest(%s::uuid[], %s::bigint[], %s::text[], %s::text[], %s::jsonb[], %s::jsonb[],
+                %s::smallint[], %s::smallint[], %s::float8[], %s::timestamptz[], %s::text[],
+                %s::text[], %s::text[])
+        AS new (id, tenant_id, name, queue, args, kwargs, priority, max_attempts, timeout_seconds,
+                deadline, idempotency_key, fingerprint, trace_context)
+"""
+INSERT_SCHEDULES = """
+    INSERT INTO scheduling_schedule (task_id, lane_id, priority, due_at, readiness)
+    SELECT * FROM unnest(%s::uuid[], %s::bigint[], %s::smallint[], %s::timestamptz[], %s::smallint[])
+"""
+SHARE_LANES = """
+    SELECT lane.tenant_id, lane.queue, lane.id
+    FROM unnest(%s::bigint[], %s::text[]) AS wanted (tenant_id, queue)
+    JOIN scheduling_lane AS lane
+      ON lane.tenant_id = wanted.tenant_id AND lane.queue = wanted.queue
+    ORDER BY lane.id
+    FOR KEY SHARE OF lane
+"""
+ADD_LANES = f"""
+    INSERT INTO scheduling_lane (tenant_id, queue, virtual_time, readiness)
+    SELECT tenant_id, queue, 0, {NOT_DUE}
+    FROM unnest(%s::bigint[], %s::text[]) AS wanted (tenant_id, queue)
+    ORDER BY tenant_id, queue
+    ON CONFLICT (tenant_id, queue) DO NOTHING
+"""
+SHARE_LANE_IDS = """
+    SELECT id FROM scheduling_lane WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE
+"""
+ACTIVATE_LANES = f"""
+    UPDATE scheduling_lane
+    SET readiness = {READY},
+        virtual_time = greatest(
+            virtual_time, coalesce((SELECT virtual_time FROM scheduling_dispatch), 0))
+    WHERE id = ANY(%s) AND readiness = {NOT_DUE}
+"""
+TAKE_TURN = """
+    SELECT virtual_time, clock_timestamp() FROM scheduling_dispatch WHERE id = 1 FOR UPDATE
+"""
+FIRST_TURN = """
+    INSERT INTO scheduling_dispatch (id, virtual_time) VALUES (1, 0) ON CONFLICT (id) DO NOTHING
+"""
+READY_LANES = f"""
+    SELECT lane.id, lane.tenant_id, tenant.slug, lane.queue, lane.virtual_time,
+           tenant.weight::float8 / (
+               SELECT count(*) FROM scheduling_lane AS sister
+               WHERE sister.tenant_id = lane.tenant_id AND sister.readiness = {READY}),
+           CASE WHEN tenant.max_in_flight IS NOT NULL THEN tenant.max_in_flight - (
+               SELECT count(*) FROM scheduling_lease AS lease WHERE lease.tenant_id = lane.tenant_id)
+           END
+    FROM scheduling_lane AS lane
+    JOIN tenants_tenant AS tenant ON tenant.id = lane.tenant_id
+    WHERE lane.readiness = {READY} {{queues}}
+    ORDER BY lane.virtual_time, lane.id
+    LIMIT %s OFFSET %s
+"""
+READY_LANES_ANY_QUEUE = READY_LANES.format(queues="")
+READY_LANES_IN_QUEUES = READY_LANES.format(queues="AND lane.queue = ANY(%s)")
+HEADS = f"""
+    SELECT head.task_id, wanted.lane_id, head.due_at, {{name}}
+    FROM unnest(%s::bigint[], %s::bigint[]) WITH ORDINALITY AS wanted (lane_id, count, place)
+    CROSS JOIN LATERAL (
+        SELECT schedule.task_id, schedule.priority, schedule.due_at
+        FROM scheduling_schedule AS schedule
+        WHERE schedule.lane_id = wanted.lane_id AND schedule.readiness = {READY}
+        ORDER BY schedule.priority DESC, schedule.due_at, schedule.task_id
+        LIMIT wanted.count
+        FOR UPDATE SKIP LOCKED
+    ) AS head
+    {{join}}
+    ORDER BY wanted.place, head.priority DESC, head.due_at, head.task_id
+"""
+UNNAMED_HEADS = HEADS.format(name="NULL", join="")
+NAMED_HEADS = HEADS.format(
+    name="task.name", join="JOIN scheduling_task AS task ON task.id = head.task_id"
+)
+START = """
+    WITH started AS (
+        UPDATE scheduling_task SET state = 'running', generation = generation + 1
+        WHERE id = ANY(%s) AND (deadline IS NULL OR deadline > %s)
+        RETURNING id, name, args, kwargs, generation, attempts, max_attempts, timeout_seconds,
+                  deadline, idempotency_key, trace_context
+    ), dropped AS (
+        DELETE FROM scheduling_schedule USING started WHERE task_id = started.id
+    )
+    SELECT * FROM started
+"""
+INSERT_LEASES = """
+    INSERT INTO scheduling_lease
+        (task_id, tenant_id, lane_id, generation, due_at, worker, acquired_at, expires_at, seconds)
+    SELECT *, %s, %s, %s, %s
+    FROM unnest(%s::uuid[], %s::bigint[], %s::bigint[], %s::int[], %s::timestamptz[])
+"""
+RENEW = """
+    UPDATE scheduling_lease AS lease
+    SET expires_at = coalesce(%s::timestamptz, clock_timestamp()) + %s, seconds = %s
+    FROM unnest(%s::uuid[], %s::int[], %s::uuid[]) AS token (task_id, generation, worker)
+    WHERE lease.task_id = token.task_id AND lease.generation = token.generation
+      AND lease.worker = token.worker
+    RETURNING lease.task_id, lease.expires_at
+"""
+END_LEASES = """
+    DELETE FROM scheduling_lease AS lease
+    USING unnest(%s::uuid[], %s::int[], %s::uuid[], %s::timestamptz[])
+        AS token (task_id, generation, worker, unchanged_since)
+    WHERE lease.task_id = token.task_id AND lease.generation = token.generation
+      AND lease.worker = token.worker
+      AND (token.unchanged_since IS NULL OR lease.expires_at = token.unchanged_since)
+    RETURNING lease.task_id, lease.generation, lease.worker, lease.tenant_id, lease.lane_id,
+              lease.due_at, lease.acquired_at
+"""
+STANDINGS = """
+    SELECT id, attempts, max_attempts, priority, deadline, cancel_requested_at IS NOT NULL
+    FROM scheduling_task WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE
+"""
+FINISH = """
+    WITH ending AS (
+        SELECT * FROM unnest(
+            %s::uuid[], %s::int[], %s::int[], %s::uuid[], %s::timestamptz[], %s::timestamptz[],
+            %s::text[], %s::jsonb[], %s::text[], %s::int[], %s::boolean[], %s::jsonb[], %s::jsonb[],
+            %s::text[])
+        AS ending (task_id, generation, number, worker, due_at, started_at,
+                   outcome, failure, state, attempts, is_terminal, result, error, dead_reason)
+    ), updated AS (
+        UPDATE scheduling_task AS task
+        SET state = ending.state, attempts = ending.attempts,
+            finished_at = CASE WHEN ending.is_terminal THEN %s::timestamptz END,
+            result = ending.result, error = coalesce(ending.error, task.error),
+            dead_reason = ending.dead_reason
+        FROM ending WHERE task.id = ending.task_id
+    )
+    INSERT INTO scheduling_attempt
+        (task_id, generation, number, worker, due_at, started_at, finished_at, outcome, error)
+    SELECT task_id, generation, number, worker, due_at, started_at, %s::timestamptz, outcome, failure
+    FROM ending
+"""
+ADD_FINISHED = """
+    INSERT INTO scheduling_outflow AS outflow (tenant_id, finished)
+    SELECT * FROM unnest(%s::bigint[], %s::bigint[]) AS new (tenant_id, finished) ORDER BY tenant_id
+    ON CONFLICT (tenant_id) DO UPDATE SET finished = outflow.finished + excluded.finished
+"""
+ADD_THROUGHPUT = """
+    INSERT INTO scheduling_throughput AS minute
+        (tenant_id, minute, succeeded, retried, dead, cancelled, lost, wait_seconds, run_seconds)
+    SELECT tenant_id, %s, succeeded, retried, dead, cancelled, lost, wait_seconds, run_seconds
+    FROM unnest(%s::bigint[], %s::int[], %s::int[], %s::int[], %s::int[], %s::int[], %s::float8[],
+                %s::float8[])
+        AS new (tenant_id, succeeded, retried, dead, cancelled, lost, wait_seconds, run_seconds)
+    ORDER BY tenant_id
+    ON CONFLICT (tenant_id, minute) DO UPDATE SET
+        succeeded = minute.succeeded + excluded.succeeded, retried = minute.retried + excluded.retried,
+        dead = minute.dead + excluded.dead, cancelled = minute.cancelled + excluded.cancelled,
+        lost = minute.lost + excluded.lost,
+        wait_seconds = minute.wait_seconds + excluded.wait_seconds,
+        run_seconds = minute.run_seconds + excluded.run_seconds
+"""
+LOCK_EMPTY_LANES = """
+    SELECT id FROM scheduling_lane WHERE id = ANY(%s) ORDER BY id FOR UPDATE SKIP LOCKED
+"""
+SERVE_LANES = f"""
+    UPDATE scheduling_lane AS lane
+    SET virtual_time = served.virtual_time,
+        readiness = CASE WHEN lane.id = ANY(%s) AND NOT EXISTS (
+            SELECT 1 FROM scheduling_schedule AS schedule
+            WHERE schedule.lane_id = lane.id AND schedule.readiness = {READY}
+        ) THEN {NOT_DUE} ELSE lane.readiness END
+    FROM unnest(%s::bigint[], %s::float8[]) AS served (id, virtual_time)
+    WHERE lane.id = served.id
+    RETURNING lane.id, lane.readiness = {NOT_DUE}
+"""
+NEXT_DUE = f"SELECT min(due_at) FROM scheduling_schedule WHERE readiness = {NOT_DUE}"
+DUE_SCHEDULES = f"""
+    SELECT task_id, lane_id FROM scheduling_schedule
+    WHERE readiness = {NOT_DUE} AND due_at <= %s ORDER BY due_at LIMIT %s
+    FOR UPDATE SKIP LOCKED
+"""
+
+
+class Postgres:
+    """See `Dialect`, which this implements."""
+
+    def now(self) -> datetime:
+        return _utc(_run("SELECT clock_timestamp()").fetchone()[0])
+
+    # Enqueue
+
+    def admit(
+        self, tenant_id: int, count: int, now: datetime | None, *, rated: bool
+    ) -> datetime | None:
+        values = {"tenant": tenant_id, "count": count, "now": now, "rated": rated}
+        row = _run(ADMIT, values).fetchone()
+        return _utc(row[0]) if row else None
+
+    def tasks_with_keys(
+        self, keys: Collection[tuple[int, str]]
+    ) -> Mapping[tuple[int, str], tuple[UUID, str | None]]:
+        rows = _run(TASKS_WITH_KEYS, _columns(keys, 2))
+        return {(tenant, key): (task, fingerprint) for tenant, key, task, fingerprint in rows}
+
+    def insert_tasks(self, rows: Sequence[tuple[UUID, NewTask]], now: datetime) -> None:
+        columns = _columns(
+            [
+                (
+                    task_id,
+                    task.tenant_id,
+                    task.name,
+                    task.queue,
+                    task.args_json,
+                    task.kwargs_json,
+                    task.priority,
+                    task.max_attempts,
+                    task.timeout_seconds,
+                    task.deadline,
+                    task.idempotency_key,
+                    task.fingerprint,
+                    task.trace_context,
+                )
+                for task_id, task in rows
+            ],
+            13,
+        )
+        _run(INSERT_TASKS, [now, *columns])
+
+    def insert_schedules(self, rows: Sequence[tuple[UUID, int, int, datetime, Readiness]]) -> None:
+        _run(INSERT_SCHEDULES, _columns([(*row[:4], row[4].value) for row in rows], 5))
+
+    def share_lanes(self, lanes: Collection[tuple[int, str]]) -> Mapping[tuple[int, str], int]:
+        wanted = _columns(lanes, 2)
+        found = self._share_lanes(wanted)
+        if len(found) < len(lanes):
+            _run(ADD_LANES, wanted)
+            found = self._share_lanes(wanted)
+        return found
+
+    def _share_lanes(self, wanted: list[list[Any]]) -> dict[tuple[int, str], int]:
+        rows = _run(SHARE_LANES, wanted)
+        return {(tenant, queue): lane_id for tenant, queue, lane_id in rows}
+
+    def share_lane_ids(self, lane_ids: Collection[int]) -> None:
+        _run(SHARE_LANE_IDS, [list(lane_ids)])
+
+    def activate_lanes(self, lane_ids: Collection[int]) -> int:
+        return int(_run(ACTIVATE_LANES, [sorted(lane_ids)]).rowcount)
+
+    # Claim
+
+    def take_turn(self, now: datetime | None) -> tuple[float, datetime]:
+        row = _run(TAKE_TURN).fetchone()
+        if row is None:
+            _run(FIRST_TURN)
+            return self.take_turn(now)
+        return row[0], now or _utc(row[1])
+
+    def ready_lanes(self, queues: Collection[str] | None, skip: int, limit: int) -> list[LaneShare]:
+        if queues is None:
+            return [LaneShare(*row) for row in _run(READY_LANES_ANY_QUEUE, [limit, skip])]
+        values = [list(queues), limit, skip]
+        return [LaneShare(*row) for row in _run(READY_LANES_IN_QUEUES, values)]
+
+    def heads(self, wanted: Mapping[int, int], *, named: bool) -> list[Head]:
+        rows = _run(NAMED_HEADS if named else UNNAMED_HEADS, _columns(wanted.items(), 2))
+        return [Head(task, lane_id, _utc(due_at), name) for task, lane_id, due_at, name in rows]
+
+    def set_readiness(self, task_ids: Collection[UUID], readiness: Readiness) -> None:
+        _run(
+            "UPDATE scheduling_schedule SET readiness = %s WHERE task_id = ANY(%s)",
+            [readiness.value, list(task_ids)],
+        )
+
+    def start(self, task_ids: Sequence[UUID], now: datetime) -> list[Started]:
+        return [Started(*row) for row in _run(START, [list(task_ids), now])]
+
+    def insert_leases(
+        self,
+        rows: Sequence[tuple[UUID, int, int, int, datetime]],
+        worker: UUID,
+        now: datetime,
+        expires_at: datetime,
+        seconds: float,
+    ) -> None:
+        _run(INSERT_LEASES, [worker, now, expires_at, seconds, *_columns(rows, 5)])
+
+    def serve_lanes(
+        self, virtual_times: Mapping[int, float], empty: Collection[int], reached: float
+    ) -> bool:
+        """The lock on an empty lane comes before its update, so there is one version to wait for."""
+        lockable = [row[0] for row in _run(LOCK_EMPTY_LANES, [sorted(empty)])] if empty else []
+        rows = _run(SERVE_LANES, [lockable, *_columns(virtual_times.items(), 2)])
+        retired = {lane_id for lane_id, is_retired in rows if is_retired}
+        _run("UPDATE scheduling_dispatch SET virtual_time = %s WHERE id = 1", [reached])
+        return retired.issuperset(empty)
+
+    def hold_lanes(self, lane_ids: Collection[int]) -> None:
+        _run(
+            f"UPDATE scheduling_lane SET readiness = {HELD} WHERE id = ANY(%s)", [sorted(lane_ids)]
+        )
+
+    # Renew, settle, reap
+
+    def renew(
+        self, tokens: Sequence[Token], now: datetime | None, seconds: float
+    ) -> tuple[datetime, set[UUID]]:
+        length = timedelta(seconds=seconds)
+        rows = list(_run(RENEW, [now, length, seconds, *_columns(tokens, 3)]))
+        expiries = [_utc(expires_at) for _, expires_at in rows]
+        return min(expiries, default=(now or self.now()) + length), {task for task, _ in rows}
+
+    def end_leases(
+        self, tokens: Sequence[Token], unchanged_since: Sequence[datetime] | None = None
+    ) -> list[Ended]:
+        marks = list(unchanged_since) if unchanged_since is not None else [None] * len(tokens)
+        rows = _run(END_LEASES, [*_columns(tokens, 3), marks])
+        return [Ended(*row) for row in rows]
+
+    def standings(self, task_ids: Collection[UUID]) -> Mapping[UUID, Standing]:
+        return {task: Standing(*row) for task, *row in _run(STANDINGS, [list(task_ids)])}
+
+    def finish(self, endings: Sequence[Ending], now: datetime) -> None:
+        columns = _columns(
+            [
+                (
+                    ending.lease.task_id,
+                    ending.lease.generation,
+                    ending.number,
+                    ending.lease.worker,
+                    ending.lease.due_at,
+                    ending.lease.acquired_at,
+                    ending.outcome.value,
+                    ending.failure_json,
+                    ending.state.value,
+                    ending.attempts,
+                    ending.state.is_terminal,
+                    ending.result_json,
+                    ending.error_json,
+                    ending.dead_reason,
+                )
+                for ending in endings
+            ],
+            14,
+        )
+        _run(FINISH, [*columns, now, now])
+
+    def add_finished(self, counts: Mapping[int, int]) -> None:
+        _run(ADD_FINISHED, _columns(counts.items(), 2))
+
+    def add_throughput(self, tallies: Mapping[int, Tally], minute: datetime) -> None:
+        rows = [
+            (
+                tenant_id,
+                tally.succeeded,
+                tally.retried,
+                tally.dead,
+                tally.cancelled,
+                tally.lost,
+                tally.wait_seconds,
+                tally.run_seconds,
+            )
+            for tenant_id, tally in tallies.items()
+        ]
+        _run(ADD_THROUGHPUT, [minute, *_columns(rows, 8)])
+
+    # Promote
+
+    def next_due(self) -> datetime | None:
+        due_at = _run(NEXT_DUE).fetchone()[0]
+        return _utc(due_at) if due_at else None
+
+    def due_schedules(self, now: datetime, limit: int) -> list[tuple[UUID, int]]:
+        return list(_run(DUE_SCHEDULES, [now, limit]))
+
+    # Wake
+
+    def wake_after_commit(self, topic: str) -> None:
+        """NOTIFY is part of the transaction, and sent by its commit."""
+        _run("SELECT pg_notify(%s, %s)", [notifications.CHANNEL, topic])
+
+    def listen(self) -> Listener:
+        return notifications.NotificationListener()
+
+
+def _run(statement: str, values: Any = ()) -> Any:
+    """Execute on the driver's own connection: arrays and UUIDs are bound by the server, not as text."""
+    connection.ensure_connection()
+    with connection.wrap_database_errors:
+        return connection.connection.execute(statement, values)
+
+
+def _columns(rows: Collection[Sequence[Any]], width: int) -> list[list[Any]]:
+    """Rows as the arrays that `unnest` takes."""
+    return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(width)]
+
+
+def _utc(instant: datetime) -> datetime:
+    return instant.astimezone(UTC)

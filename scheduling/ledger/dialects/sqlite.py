@@ -1,0 +1,454 @@
+"""The hot statements on SQLite.
+
+`BEGIN IMMEDIATE` excludes every other writer, so nothing here locks rows, and what was read in the
+transaction still holds when it writes. Many rows go in as one JSON array (`json_each`), because a
+statement costs more than a row. UUIDs are stored as Django stores them, 32 hex digits; instants as text.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from scheduling import clock
+from scheduling.ledger.dialects import fifos
+from scheduling.ledger.dialects.interface import (
+    Ended,
+    Ending,
+    Head,
+    LaneShare,
+    Listener,
+    Standing,
+    Started,
+    Tally,
+    Token,
+)
+from scheduling.ledger.values import NewTask
+from scheduling.states import Readiness
+
+NOT_DUE, READY, HELD = Readiness.NOT_DUE.value, Readiness.READY.value, Readiness.HELD.value
+
+ADMIT = """
+    UPDATE scheduling_intake AS intake
+    SET accepted = accepted + :count,
+        full_at = CASE WHEN :rated AND tenant.rate_per_second IS NOT NULL
+                       THEN max(full_at, :now) + :count / tenant.rate_per_second
+                       ELSE full_at END
+    FROM tenants_tenant AS tenant
+    LEFT JOIN scheduling_outflow AS outflow ON outflow.tenant_id = tenant.id
+    WHERE intake.tenant_id = :tenant
+      AND tenant.id = :tenant
+      AND (tenant.max_queued IS NULL
+           OR intake.accepted + :count - coalesce(outflow.finished, 0) <= tenant.max_queued)
+      AND (NOT :rated OR tenant.rate_per_second IS NULL
+           OR max(full_at, :now) - :now + :count / tenant.rate_per_second
+              <= tenant.rate_burst / tenant.rate_per_second + 1e-6)
+"""
+TASKS_WITH_KEYS = """
+    SELECT task.tenant_id, task.idempotency_key, task.id, task.fingerprint
+    FROM json_each(?) AS wanted
+    JOIN scheduling_task AS task
+      ON task.tenant_id = wanted.value ->> 0 AND task.idempotency_key = wanted.value ->> 1
+"""
+INSERT_TASK = """
+    INSERT INTO scheduling_task
+        (id, tenant_id, name, queue, args, kwargs, priority, state, generation, attempts, max_attempts,
+         timeout_seconds, deadline, idempotency_key, fingerprint, created_at, trace_context)
+    VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', 0, 0, ?, ?, ?, ?, ?, ?, ?)
+"""
+INSERT_SCHEDULE = """
+    INSERT INTO scheduling_schedule (task_id, lane_id, priority, due_at, readiness)
+    VALUES (?, ?, ?, ?, ?)
+"""
+FIND_LANE = "SELECT id FROM scheduling_lane WHERE tenant_id = ? AND queue = ?"
+ADD_LANE = f"""
+    INSERT INTO scheduling_lane (tenant_id, queue, virtual_time, readiness)
+    VALUES (?, ?, 0, {NOT_DUE}) RETURNING id
+"""
+ACTIVATE_LANES = f"""
+    UPDATE scheduling_lane
+    SET readiness = {READY},
+        virtual_time = max(virtual_time, coalesce((SELECT virtual_time FROM scheduling_dispatch), 0))
+    WHERE readiness = {NOT_DUE} AND id IN (SELECT value FROM json_each(?))
+"""
+TAKE_TURN = """
+    INSERT INTO scheduling_dispatch (id, virtual_time) VALUES (1, 0)
+    ON CONFLICT (id) DO UPDATE SET id = 1 RETURNING virtual_time
+"""
+READY_LANES = f"""
+    SELECT lane.id, lane.tenant_id, tenant.slug, lane.queue, lane.virtual_time,
+           tenant.weight * 1.0 / (
+               SELECT count(*) FROM scheduling_lane AS sister
+               WHERE sister.tenant_id = lane.tenant_id AND sister.readiness = {READY}),
+           tenant.max_in_flight - (
+               SELECT count(*) FROM scheduling_lease AS lease
+               WHERE tenant.max_in_flight IS NOT NULL AND lease.tenant_id = lane.tenant_id)
+    FROM scheduling_lane AS lane
+    JOIN tenants_tenant AS tenant ON tenant.id = lane.tenant_id
+    WHERE lane.readiness = {READY} {{queues}}
+    ORDER BY lane.virtual_time, lane.id
+    LIMIT ? OFFSET ?
+"""
+READY_LANES_ANY_QUEUE = READY_LANES.format(queues="")
+READY_LANES_IN_QUEUES = READY_LANES.format(
+    queues="AND lane.queue IN (SELECT value FROM json_each(?))"
+)
+HEADS = f"""
+    SELECT schedule.task_id, schedule.due_at FROM scheduling_schedule AS schedule
+    WHERE schedule.lane_id = ? AND schedule.readiness = {READY}
+    ORDER BY schedule.priority DESC, schedule.due_at, schedule.task_id LIMIT ?
+"""
+NAMED_HEADS = f"""
+    SELECT schedule.task_id, schedule.due_at, task.name FROM scheduling_schedule AS schedule
+    JOIN scheduling_task AS task ON task.id = schedule.task_id
+    WHERE schedule.lane_id = ? AND schedule.readiness = {READY}
+    ORDER BY schedule.priority DESC, schedule.due_at, schedule.task_id LIMIT ?
+"""
+SET_READINESS = """
+    UPDATE scheduling_schedule SET readiness = ? WHERE task_id IN (SELECT value FROM json_each(?))
+"""
+START = """
+    UPDATE scheduling_task SET state = 'running', generation = generation + 1
+    WHERE id IN (SELECT value FROM json_each(?)) AND (deadline IS NULL OR deadline > ?)
+    RETURNING id, name, args, kwargs, generation, attempts, max_attempts, timeout_seconds, deadline,
+              idempotency_key, trace_context
+"""
+DROP_SCHEDULES = "DELETE FROM scheduling_schedule WHERE task_id = ?"
+INSERT_LEASE = """
+    INSERT INTO scheduling_lease
+        (task_id, tenant_id, lane_id, generation, due_at, worker, acquired_at, expires_at, seconds)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+RENEW = """
+    UPDATE scheduling_lease SET expires_at = ?, seconds = ?
+    FROM json_each(?) AS token
+    WHERE task_id = token.value ->> 0 AND generation = token.value ->> 1 AND worker = token.value ->> 2
+    RETURNING task_id
+"""
+END_LEASES = """
+    DELETE FROM scheduling_lease
+    WHERE (task_id, generation, worker) IN (
+        SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?))
+    RETURNING task_id, generation, worker, tenant_id, lane_id, due_at, acquired_at
+"""
+END_UNRENEWED_LEASES = """
+    DELETE FROM scheduling_lease
+    WHERE (task_id, generation, worker, expires_at) IN (
+        SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?))
+    RETURNING task_id, generation, worker, tenant_id, lane_id, due_at, acquired_at
+"""
+STANDINGS = """
+    SELECT id, attempts, max_attempts, priority, deadline, cancel_requested_at IS NOT NULL
+    FROM scheduling_task WHERE id IN (SELECT value FROM json_each(?))
+"""
+FINISH = """
+    UPDATE scheduling_task
+    SET state = ?, attempts = ?, finished_at = ?, result = ?, error = coalesce(?, error), dead_reason = ?
+    WHERE id = ?
+"""
+INSERT_ATTEMPT = """
+    INSERT INTO scheduling_attempt
+        (task_id, generation, number, worker, due_at, started_at, finished_at, outcome, error)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+ADD_FINISHED = """
+    INSERT INTO scheduling_outflow (tenant_id, finished) VALUES (?, ?)
+    ON CONFLICT (tenant_id) DO UPDATE SET finished = finished + excluded.finished
+"""
+ADD_THROUGHPUT = """
+    INSERT INTO scheduling_throughput
+        (tenant_id, minute, succeeded, retried, dead, cancelled, lost, wait_seconds, run_seconds)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (tenant_id, minute) DO UPDATE SET
+        succeeded = succeeded + excluded.succeeded, retried = retried + excluded.retried,
+        dead = dead + excluded.dead, cancelled = cancelled + excluded.cancelled,
+        lost = lost + excluded.lost, wait_seconds = wait_seconds + excluded.wait_seconds,
+        run_seconds = run_seconds + excluded.run_seconds
+"""
+NEXT_DUE = f"SELECT min(due_at) FROM scheduling_schedule WHERE readiness = {NOT_DUE}"
+DUE_SCHEDULES = f"""
+    SELECT task_id, lane_id FROM scheduling_schedule
+    WHERE readiness = {NOT_DUE} AND due_at <= ? ORDER BY due_at LIMIT ?
+"""
+
+
+class SQLite:
+    """See `Dialect`, which this implements."""
+
+    def now(self) -> datetime:
+        return clock.now()
+
+    # Enqueue
+
+    def admit(
+        self, tenant_id: int, count: int, now: datetime | None, *, rated: bool
+    ) -> datetime | None:
+        now = now or self.now()
+        values = {"tenant": tenant_id, "count": count, "now": now.timestamp(), "rated": rated}
+        return now if _run(ADMIT, values).rowcount else None
+
+    def tasks_with_keys(
+        self, keys: Collection[tuple[int, str]]
+    ) -> Mapping[tuple[int, str], tuple[UUID, str | None]]:
+        rows = _run(TASKS_WITH_KEYS, [json.dumps(list(keys))])
+        return {(tenant, key): (UUID(task), fingerprint) for tenant, key, task, fingerprint in rows}
+
+    def insert_tasks(self, rows: Sequence[tuple[UUID, NewTask]], now: datetime) -> None:
+        created_at = _text(now)
+        _run_many(
+            INSERT_TASK,
+            [
+                (
+                    task_id.hex,
+                    task.tenant_id,
+                    task.name,
+                    task.queue,
+                    task.args_json,
+                    task.kwargs_json,
+                    task.priority,
+                    task.max_attempts,
+                    task.timeout_seconds,
+                    _text(task.deadline) if task.deadline else None,
+                    task.idempotency_key,
+                    task.fingerprint,
+                    created_at,
+                    task.trace_context,
+                )
+                for task_id, task in rows
+            ],
+        )
+
+    def insert_schedules(self, rows: Sequence[tuple[UUID, int, int, datetime, Readiness]]) -> None:
+        _run_many(
+            INSERT_SCHEDULE,
+            [
+                (task.hex, lane, priority, _text(due_at), readiness.value)
+                for task, lane, priority, due_at, readiness in rows
+            ],
+        )
+
+    def share_lanes(self, lanes: Collection[tuple[int, str]]) -> Mapping[tuple[int, str], int]:
+        return {lane: self._lane(lane) for lane in lanes}
+
+    def _lane(self, lane: tuple[int, str]) -> int:
+        found = _run(FIND_LANE, lane).fetchone() or _run(ADD_LANE, lane).fetchone()
+        return int(found[0])
+
+    def share_lane_ids(self, lane_ids: Collection[int]) -> None:
+        """Nothing to do: no other writer is under way."""
+
+    def activate_lanes(self, lane_ids: Collection[int]) -> int:
+        return int(_run(ACTIVATE_LANES, [json.dumps(list(lane_ids))]).rowcount)
+
+    # Claim
+
+    def take_turn(self, now: datetime | None) -> tuple[float, datetime]:
+        row = _run(TAKE_TURN).fetchone()
+        return float(row[0]), now or self.now()
+
+    def ready_lanes(self, queues: Collection[str] | None, skip: int, limit: int) -> list[LaneShare]:
+        if queues is None:
+            return [LaneShare(*row) for row in _run(READY_LANES_ANY_QUEUE, [limit, skip])]
+        values = [json.dumps(list(queues)), limit, skip]
+        return [LaneShare(*row) for row in _run(READY_LANES_IN_QUEUES, values)]
+
+    def heads(self, wanted: Mapping[int, int], *, named: bool) -> list[Head]:
+        statement = NAMED_HEADS if named else HEADS
+        return [
+            Head(UUID(task), lane_id, _instant(due_at), name[0] if name else None)
+            for lane_id, count in wanted.items()
+            for task, due_at, *name in _run(statement, [lane_id, count])
+        ]
+
+    def set_readiness(self, task_ids: Collection[UUID], readiness: Readiness) -> None:
+        _run(SET_READINESS, [readiness.value, _hexes(task_ids)])
+
+    def start(self, task_ids: Sequence[UUID], now: datetime) -> list[Started]:
+        started = [
+            Started(UUID(task), *row, _instant_or_none(deadline), key, trace)
+            for task, *row, deadline, key, trace in _run(START, [_hexes(task_ids), _text(now)])
+        ]
+        _run_many(DROP_SCHEDULES, [(row.task_id.hex,) for row in started])
+        return started
+
+    def insert_leases(
+        self,
+        rows: Sequence[tuple[UUID, int, int, int, datetime]],
+        worker: UUID,
+        now: datetime,
+        expires_at: datetime,
+        seconds: float,
+    ) -> None:
+        grant = (worker.hex, _text(now), _text(expires_at), seconds)
+        _run_many(
+            INSERT_LEASE,
+            [
+                (task.hex, tenant, lane, generation, _text(due_at), *grant)
+                for task, tenant, lane, generation, due_at in rows
+            ],
+        )
+
+    def serve_lanes(
+        self, virtual_times: Mapping[int, float], empty: Collection[int], reached: float
+    ) -> bool:
+        _run_many(
+            "UPDATE scheduling_lane SET virtual_time = ?, readiness = ? WHERE id = ?",
+            [
+                (reached_by_lane, NOT_DUE if lane_id in empty else READY, lane_id)
+                for lane_id, reached_by_lane in virtual_times.items()
+            ],
+        )
+        _run("UPDATE scheduling_dispatch SET virtual_time = ?", [reached])
+        return True
+
+    def hold_lanes(self, lane_ids: Collection[int]) -> None:
+        _run_many(
+            f"UPDATE scheduling_lane SET readiness = {HELD} WHERE id = ?",
+            [(lane_id,) for lane_id in lane_ids],
+        )
+
+    # Renew, settle, reap
+
+    def renew(
+        self, tokens: Sequence[Token], now: datetime | None, seconds: float
+    ) -> tuple[datetime, set[UUID]]:
+        expires_at = (now or self.now()) + timedelta(seconds=seconds)
+        rows = _run(RENEW, [_text(expires_at), seconds, _tokens(tokens)])
+        return expires_at, {UUID(task) for (task,) in rows}
+
+    def end_leases(
+        self, tokens: Sequence[Token], unchanged_since: Sequence[datetime] | None = None
+    ) -> list[Ended]:
+        if unchanged_since is None:
+            rows = _run(END_LEASES, [_tokens(tokens)])
+        else:
+            marks = zip(tokens, unchanged_since, strict=True)
+            wanted = [(task.hex, gen, worker.hex, _text(at)) for (task, gen, worker), at in marks]
+            rows = _run(END_UNRENEWED_LEASES, [json.dumps(wanted)])
+        return [
+            Ended(UUID(task), gen, UUID(worker), tenant, lane, _instant(due), _instant(acquired))
+            for task, gen, worker, tenant, lane, due, acquired in rows
+        ]
+
+    def standings(self, task_ids: Collection[UUID]) -> Mapping[UUID, Standing]:
+        return {
+            UUID(task): Standing(*row, _instant_or_none(deadline), bool(cancel))
+            for task, *row, deadline, cancel in _run(STANDINGS, [_hexes(task_ids)])
+        }
+
+    def finish(self, endings: Sequence[Ending], now: datetime) -> None:
+        at = _text(now)
+        _run_many(
+            FINISH,
+            [
+                (
+                    ending.state.value,
+                    ending.attempts,
+                    at if ending.state.is_terminal else None,
+                    ending.result_json,
+                    ending.error_json,
+                    ending.dead_reason,
+                    ending.lease.task_id.hex,
+                )
+                for ending in endings
+            ],
+        )
+        _run_many(
+            INSERT_ATTEMPT,
+            [
+                (
+                    ending.lease.task_id.hex,
+                    ending.lease.generation,
+                    ending.number,
+                    ending.lease.worker.hex,
+                    _text(ending.lease.due_at),
+                    _text(ending.lease.acquired_at),
+                    at,
+                    ending.outcome.value,
+                    ending.failure_json,
+                )
+                for ending in endings
+            ],
+        )
+
+    def add_finished(self, counts: Mapping[int, int]) -> None:
+        _run_many(ADD_FINISHED, list(counts.items()))
+
+    def add_throughput(self, tallies: Mapping[int, Tally], minute: datetime) -> None:
+        _run_many(
+            ADD_THROUGHPUT,
+            [
+                (
+                    tenant_id,
+                    _text(minute),
+                    tally.succeeded,
+                    tally.retried,
+                    tally.dead,
+                    tally.cancelled,
+                    tally.lost,
+                    tally.wait_seconds,
+                    tally.run_seconds,
+                )
+                for tenant_id, tally in tallies.items()
+            ],
+        )
+
+    # Promote
+
+    def next_due(self) -> datetime | None:
+        return _instant_or_none(_run(NEXT_DUE).fetchone()[0])
+
+    def due_schedules(self, now: datetime, limit: int) -> list[tuple[UUID, int]]:
+        return [(UUID(task), lane) for task, lane in _run(DUE_SCHEDULES, [_text(now), limit])]
+
+    # Wake
+
+    def wake_after_commit(self, topic: str) -> None:
+        transaction.on_commit(partial(fifos.wake, _ledger_path(), topic))
+
+    def listen(self) -> Listener:
+        return fifos.FifoListener(_ledger_path())
+
+
+def _ledger_path() -> str:
+    return str(connection.settings_dict["NAME"])
+
+
+def _run(statement: str, values: Any = ()) -> Any:
+    """Execute on the driver's own cursor: the statements are in its own placeholder style."""
+    connection.ensure_connection()
+    with connection.wrap_database_errors:
+        return connection.connection.execute(statement, values)
+
+
+def _run_many(statement: str, rows: Sequence[Sequence[Any]]) -> Any:
+    connection.ensure_connection()
+    with connection.wrap_database_errors:
+        return connection.connection.executemany(statement, rows)
+
+
+def _hexes(ids: Collection[UUID]) -> str:
+    return json.dumps([one.hex for one in ids])
+
+
+def _tokens(tokens: Sequence[Token]) -> str:
+    return json.dumps([(task.hex, generation, worker.hex) for task, generation, worker in tokens])
+
+
+def _text(instant: datetime) -> str:
+    """As Django stores it: naive UTC."""
+    return str(instant.astimezone(UTC).replace(tzinfo=None))
+
+
+def _instant(stored: str | datetime) -> datetime:
+    """The driver has parsed a column that it knows the declared type of, and no other."""
+    parsed = stored if isinstance(stored, datetime) else datetime.fromisoformat(stored)
+    return parsed.replace(tzinfo=UTC)
+
+
+def _instant_or_none(stored: str | datetime | None) -> datetime | None:
+    return None if stored is None else _instant(stored)

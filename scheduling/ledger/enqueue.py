@@ -1,0 +1,176 @@
+"""Accepting tasks."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+
+from scheduling.errors import IdempotencyMismatch, InvalidTask, LimitExceeded
+from scheduling.ids import uuid7
+from scheduling.ledger import wake
+from scheduling.ledger.dialects import Dialect, dialect
+from scheduling.ledger.values import Accepted, NewTask
+from scheduling.models import Intake, Outflow
+from scheduling.states import Readiness
+from tenants.models import Tenant
+
+QUEUE_FULL_RETRY = timedelta(seconds=1)
+"""When a full queue has room again depends on its workers; a second later is worth another look."""
+
+
+def enqueue(tasks: Sequence[NewTask], *, now: datetime | None = None) -> list[Accepted]:
+    """Store tasks: all of them, or on any refusal none. Answers in the order of the batch.
+
+    One transaction, durable when it commits; inside a caller's transaction the tasks are part of it, and
+    gone if it rolls back. A task whose idempotency key already stands for the same request is answered with
+    the task that is there, and charged to no limit.
+
+    Raises LimitExceeded, IdempotencyMismatch, or InvalidTask for a tenant that does not exist.
+    """
+    if not tasks:
+        return []
+    while True:
+        try:
+            with transaction.atomic():
+                return _enqueue(tasks, now)
+        except IntegrityError:
+            if not _key_was_taken(tasks):
+                raise
+
+
+def _enqueue(tasks: Sequence[NewTask], now: datetime | None) -> list[Accepted]:
+    db = dialect()
+    answers, new = _tell_replays(db, tasks)
+    if new:
+        now = _admit(db, Counter(task.tenant_id for _, task in new), now)
+        db.insert_tasks(new, now)
+        schedule(
+            db,
+            [
+                (task_id, task.tenant_id, task.queue, task.priority, task.due_at)
+                for task_id, task in new
+            ],
+            now,
+        )
+    return answers
+
+
+def _tell_replays(
+    db: Dialect, tasks: Sequence[NewTask]
+) -> tuple[list[Accepted], list[tuple[UUID, NewTask]]]:
+    """Give each task its id: of the one that stands under its key, or a new one."""
+    keys = {(task.tenant_id, task.idempotency_key) for task in tasks if task.idempotency_key}
+    known = dict(db.tasks_with_keys(keys)) if keys else {}
+    answers: list[Accepted] = []
+    new: list[tuple[UUID, NewTask]] = []
+    for task in tasks:
+        key = (task.tenant_id, task.idempotency_key or "")
+        standing = known.get(key) if task.idempotency_key else None
+        if standing is None:
+            task_id = uuid7()
+            new.append((task_id, task))
+            answers.append(Accepted(task_id, replayed=False))
+            if task.idempotency_key:
+                known[key] = (task_id, task.fingerprint)
+        elif standing[1] == task.fingerprint:
+            answers.append(Accepted(standing[0], replayed=True))
+        else:
+            raise IdempotencyMismatch(key[1], standing[0])
+    return answers, new
+
+
+def _admit(db: Dialect, counts: Counter[int], now: datetime | None) -> datetime:
+    for tenant_id, count in sorted(counts.items()):
+        now = admit(db, tenant_id, count, now)
+    assert now is not None
+    return now
+
+
+def admit(
+    db: Dialect, tenant_id: int, count: int, now: datetime | None, *, rated: bool = True
+) -> datetime:
+    """Charge tasks to the tenant's limits. Raises LimitExceeded, or InvalidTask without such a tenant."""
+    admitted = db.admit(tenant_id, count, now, rated=rated)
+    if admitted is None:
+        _open_intake(tenant_id)
+        admitted = db.admit(tenant_id, count, now, rated=rated)
+    if admitted is None:
+        raise _refusal(tenant_id, count, now or db.now(), rated=rated)
+    return admitted
+
+
+def _open_intake(tenant_id: int) -> None:
+    """The counters of a tenant are made with its first task."""
+    if not Tenant.objects.filter(pk=tenant_id).exists():
+        raise InvalidTask({"tenant": "There is no such tenant."})
+    Intake.objects.bulk_create([Intake(tenant_id=tenant_id)], ignore_conflicts=True)
+
+
+def _refusal(tenant_id: int, count: int, now: datetime, *, rated: bool) -> LimitExceeded:
+    tenant = Tenant.objects.get(pk=tenant_id)
+    intake = Intake.objects.get(pk=tenant_id)
+    if rated and tenant.rate_per_second is not None:
+        if count > tenant.rate_burst:
+            return LimitExceeded(
+                "rate_burst", allowed=tenant.rate_burst, retry_after=QUEUE_FULL_RETRY
+            )
+        debt = max(intake.full_at - now.timestamp(), 0.0) * tenant.rate_per_second
+        excess = debt + count - tenant.rate_burst
+        if excess > 0:
+            return LimitExceeded(
+                "rate_per_second",
+                allowed=tenant.rate_per_second,
+                retry_after=timedelta(seconds=excess / tenant.rate_per_second),
+            )
+    return LimitExceeded("max_queued", allowed=tenant.max_queued or 0, retry_after=QUEUE_FULL_RETRY)
+
+
+def unfinished(tenant: Tenant) -> int:
+    """Tasks accepted and not finished, as the limit counts them."""
+    intake = Intake.objects.filter(pk=tenant.pk).values_list("accepted", flat=True).first() or 0
+    outflow = Outflow.objects.filter(pk=tenant.pk).values_list("finished", flat=True).first() or 0
+    return intake - outflow
+
+
+def schedule(
+    db: Dialect, rows: Sequence[tuple[UUID, int, str, int, datetime | None]], now: datetime
+) -> None:
+    """Put tasks, as (task, tenant, queue, priority, due_at), in their lanes, and wake the workers."""
+    lanes = db.share_lanes({(tenant_id, queue) for _, tenant_id, queue, _, _ in rows})
+    placed = [
+        (task_id, lanes[tenant_id, queue], priority, due_at or now)
+        for task_id, tenant_id, queue, priority, due_at in rows
+    ]
+    place(db, placed, now)
+
+
+def place(db: Dialect, rows: Sequence[tuple[UUID, int, int, datetime]], now: datetime) -> None:
+    """Schedule tasks, as (task, lane, priority, due_at), in lanes that are shared already."""
+    db.insert_schedules(
+        [
+            (task_id, lane_id, priority, due_at, readiness_at(due_at, now))
+            for task_id, lane_id, priority, due_at in rows
+        ]
+    )
+    if ready := {lane_id for _, lane_id, _, due_at in rows if due_at <= now}:
+        activate(db, ready)
+    if any(now < due_at <= now + wake.SLOWEST_LOOK for _, _, _, due_at in rows):
+        wake.after_commit(wake.DUE)
+
+
+def readiness_at(due_at: datetime, now: datetime) -> Readiness:
+    return Readiness.READY if due_at <= now else Readiness.NOT_DUE
+
+
+def activate(db: Dialect, lane_ids: set[int]) -> None:
+    """Make lanes ready. A worker that waits has found every lane empty, so only those wake anybody."""
+    if db.activate_lanes(lane_ids):
+        wake.after_commit(wake.WORK)
+
+
+def _key_was_taken(tasks: Sequence[NewTask]) -> bool:
+    """Whether another transaction stored one of the keys since this one looked: then look again."""
+    keys = {(task.tenant_id, task.idempotency_key) for task in tasks if task.idempotency_key}
+    return bool(keys) and bool(dialect().tasks_with_keys(keys))

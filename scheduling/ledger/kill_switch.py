@@ -1,0 +1,48 @@
+"""What the pauses in force stop, as a claim asks it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from scheduling.models import Pause
+
+
+class InLane(Protocol):
+    @property
+    def tenant_id(self) -> int: ...
+    @property
+    def queue(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class KillSwitch:
+    """The pauses in force at one instant: (tenant or None, queue or "", name or "") each."""
+
+    pauses: tuple[tuple[int | None, str, str], ...]
+
+    @classmethod
+    def at(cls, now: datetime) -> "KillSwitch":
+        """Read in the claim's own transaction: what was committed before it is obeyed."""
+        rows = Pause.objects.in_force(now).values_list("tenant_id", "queue", "name")
+        return cls(tuple(rows))
+
+    @property
+    def stops_everything(self) -> bool:
+        return (None, "", "") in self.pauses
+
+    def stops_lane(self, lane: InLane) -> bool:
+        return any(not name for name in self._names_over(lane))
+
+    def names_paused_in(self, lane: InLane) -> set[str]:
+        return {name for name in self._names_over(lane) if name}
+
+    def stops(self, lane: InLane, name: str) -> bool:
+        return any(paused in ("", name) for paused in self._names_over(lane))
+
+    def _names_over(self, lane: InLane) -> Iterable[str]:
+        return (
+            name
+            for tenant_id, queue, name in self.pauses
+            if tenant_id in (None, lane.tenant_id) and queue in ("", lane.queue)
+        )

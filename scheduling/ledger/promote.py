@@ -1,0 +1,47 @@
+"""Promoting: what has become due, and what a pause no longer holds, is made ready."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from scheduling.ledger.control import put_back_what_is_over
+from scheduling.ledger.dialects import dialect
+from scheduling.ledger.enqueue import activate
+from scheduling.states import Readiness
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    promoted: int
+    next_due: datetime | None
+    """When there is something to promote again, as far as is known now. None: nothing waits."""
+    now: datetime
+    """The database's instant that this was decided at."""
+
+
+def promote(*, limit: int = 1000, now: datetime | None = None) -> Promotion:
+    """Make up to `limit` due schedules ready, and as many again that an ended pause had held.
+
+    Reads two index entries and writes nothing when there is nothing to do, so it may be called often,
+    by any number of workers.
+    """
+    db = dialect()
+    now = now or db.now()
+    promoted = put_back_what_is_over(now, limit)
+    next_due = db.next_due()
+    if next_due is not None and next_due <= now:
+        promoted += _promote_due(now, limit)
+        next_due = db.next_due()
+    return Promotion(promoted, next_due, now)
+
+
+def _promote_due(now: datetime, limit: int) -> int:
+    db = dialect()
+    with transaction.atomic():
+        due = db.due_schedules(now, limit)
+        lanes = {lane_id for _, lane_id in due}
+        db.share_lane_ids(lanes)
+        db.set_readiness([task_id for task_id, _ in due], Readiness.READY)
+        activate(db, lanes)
+    return len(due)

@@ -1,0 +1,67 @@
+"""Reaping: ending the leases of workers that are gone or silent."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+
+from scheduling import retry
+from scheduling.ledger.dialects import Ended, Token, dialect
+from scheduling.ledger.settle import end
+from scheduling.ledger.values import HeldLease, Lose, Release, Settled, Verdict
+from scheduling.models import Lease, Task
+
+DEFAULT_NOTE = Lose.__dataclass_fields__["note"].default
+
+
+def held_leases(worker: UUID | None = None) -> list[HeldLease]:
+    """The leases as they stand, of one worker or of all. A plain read, outside any transaction."""
+    leases = Lease.objects.all() if worker is None else Lease.objects.filter(worker=worker)
+    rows = leases.order_by().values_list("task_id", "worker", "generation", "expires_at", "seconds")
+    return [HeldLease(*row) for row in rows]
+
+
+def reap(
+    leases: Sequence[HeldLease],
+    *,
+    uncharged: Collection[UUID] = (),
+    note: str = "",
+    now: datetime | None = None,
+) -> list[Settled]:
+    """End those leases that have not changed since they were read; answers what became of their tasks.
+
+    The attempt is `lost`: charged, tried again after a backoff, a dead letter at the limit, so a task that
+    kills its workers cannot go on for ever. Tasks in `uncharged` (ids: claimed and never started, or not
+    to blame) are released instead. One transaction, outside capacity and pause.
+    """
+    if not leases:
+        return []
+    db = dialect()
+    with transaction.atomic():
+        ended = db.end_leases(
+            [_token(lease) for lease in leases], [lease.expires_at for lease in leases]
+        )
+        charged = [lease for lease in ended if lease.task_id not in uncharged]
+        lost = _losses(charged, note)
+        verdicts = [(lease, lost.get(lease.task_id, Release())) for lease in ended]
+        return end(db, verdicts, now or db.now())
+
+
+def _losses(leases: Sequence[Ended], note: str) -> dict[UUID, Verdict]:
+    """Each with the backoff of its own attempt."""
+    attempts = dict(
+        Task.objects.filter(pk__in=[lease.task_id for lease in leases]).values_list(
+            "pk", "attempts"
+        )
+    )
+    return {
+        lease.task_id: Lose(
+            retry.backoff(attempts[lease.task_id] + 1, base=retry.LOST_BASE), note or DEFAULT_NOTE
+        )
+        for lease in leases
+    }
+
+
+def _token(lease: HeldLease) -> Token:
+    return (lease.task_id, lease.generation, lease.worker)

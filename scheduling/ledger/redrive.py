@@ -1,0 +1,67 @@
+"""Dead letters: run again, or thrown away."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, QuerySet
+
+from scheduling.ledger.dialects import dialect
+from scheduling.ledger.enqueue import admit, schedule
+from scheduling.models import Task
+from scheduling.states import TaskState
+
+
+def redrive(task_ids: Sequence[UUID], *, now: datetime | None = None) -> int:
+    """Queue dead letters again, at once, with a fresh allowance; answers how many.
+
+    The history stays, the generation counts on, and `redriven_from` says where the new run began. A deadline
+    that has passed is dropped. What is not dead is left alone, so twice at once is once. Counts against
+    `max_queued`, not against the rate: LimitExceeded, and then none of the batch is queued.
+    """
+    db = dialect()
+    with transaction.atomic():
+        tasks = list(_dead(task_ids).only("pk", "tenant_id", "queue", "priority"))
+        for tenant_id, count in sorted(Counter(task.tenant_id for task in tasks).items()):
+            now = admit(db, tenant_id, count, now, rated=False)
+        if tasks:
+            now = now or db.now()
+            _revive([task.pk for task in tasks], now)
+            schedule(
+                db,
+                [(task.pk, task.tenant_id, task.queue, task.priority, None) for task in tasks],
+                now,
+            )
+    return len(tasks)
+
+
+def discard(task_ids: Sequence[UUID]) -> int:
+    """Delete dead letters with their history; answers how many. What is not dead is left alone."""
+    with transaction.atomic():
+        ids = list(_dead(task_ids).values_list("pk", flat=True))
+        delete_tasks(ids)
+    return len(ids)
+
+
+def delete_tasks(task_ids: Sequence[UUID]) -> None:
+    """Delete finished tasks and, by cascade, what is told of them."""
+    Task.objects.filter(pk__in=task_ids).only("pk").delete()
+
+
+def _dead(task_ids: Sequence[UUID]) -> QuerySet[Task]:
+    return Task.objects.dead().filter(pk__in=task_ids).select_for_update(no_key=True).order_by("pk")
+
+
+def _revive(task_ids: Sequence[UUID], now: datetime) -> None:
+    tasks = Task.objects.filter(pk__in=task_ids)
+    tasks.filter(deadline__lte=now).update(deadline=None)
+    tasks.update(
+        state=TaskState.QUEUED,
+        attempts=0,
+        dead_reason=None,
+        finished_at=None,
+        cancel_requested_at=None,
+        redriven_from=F("generation"),
+    )

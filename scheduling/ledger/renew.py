@@ -1,0 +1,37 @@
+"""Renewing: a worker says that it is still at it."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from scheduling.ledger.claim import LEASE
+from scheduling.ledger.dialects import dialect
+from scheduling.ledger.refuse import refuse
+from scheduling.ledger.settle import token_of
+from scheduling.ledger.values import Claim, Renewal, Stale
+from scheduling.models import Task
+
+
+def renew(
+    claims: Sequence[Claim], *, lease: timedelta = LEASE, now: datetime | None = None
+) -> Renewal:
+    """Extend the leases of claims to `lease` from now, in one transaction.
+
+    Stale ones are refused and recorded, and do not disturb the others. The answer also says which of
+    the tasks somebody asked to cancel.
+    """
+    db = dialect()
+    with transaction.atomic():
+        expires_at, renewed = db.renew(
+            [token_of(one) for one in claims], now, lease.total_seconds()
+        )
+        stale = [claim for claim in claims if claim.task_id not in renewed]
+        if stale:
+            refuse(stale, "renew", expires_at - lease)
+        cancelled = Task.objects.filter(pk__in=renewed, cancel_requested_at__isnull=False)
+        return Renewal(
+            expires_at,
+            [Stale(claim.task_id, claim.generation) for claim in stale],
+            frozenset(cancelled.values_list("pk", flat=True)),
+        )

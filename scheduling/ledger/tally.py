@@ -1,0 +1,31 @@
+"""What a batch of ends adds to the throughput of its tenants. Pure."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from scheduling.ledger.dialects import Ending, Tally
+from scheduling.states import Outcome, TaskState
+
+
+def tallies_of(endings: Iterable[Ending], now: datetime) -> dict[int, Tally]:
+    """Per tenant, in the order of their ids: the order in which the rows are locked."""
+    grouped: dict[int, list[Ending]] = {}
+    for ending in endings:
+        grouped.setdefault(ending.lease.tenant_id, []).append(ending)
+    return {tenant_id: _tally(grouped[tenant_id], now) for tenant_id in sorted(grouped)}
+
+
+def _tally(endings: list[Ending], now: datetime) -> Tally:
+    states = [ending.state for ending in endings]
+    outcomes = [ending.outcome for ending in endings]
+    return Tally(
+        succeeded=states.count(TaskState.SUCCEEDED),
+        retried=sum(one.due_at is not None and one.outcome.is_charged for one in endings),
+        dead=states.count(TaskState.DEAD),
+        cancelled=states.count(TaskState.CANCELLED),
+        lost=outcomes.count(Outcome.LOST),
+        wait_seconds=sum(
+            max((one.lease.acquired_at - one.lease.due_at).total_seconds(), 0.0) for one in endings
+        ),
+        run_seconds=sum(max((now - one.lease.acquired_at).total_seconds(), 0.0) for one in endings),
+    )

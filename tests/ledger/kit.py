@@ -1,0 +1,56 @@
+"""A short way to say what the ledger's tests say again and again.
+
+Time is moved by hand: every verb is told what `now` is. Leases last ten seconds.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from scheduling import ledger
+from scheduling.ledger.values import Claim, Fail, Failure, NewTask, Settlement, Settling, Verdict
+from scheduling.models import Task
+from tenants.models import Tenant
+
+START = datetime(2027, 1, 4, 12, 0, tzinfo=UTC)
+LEASE = timedelta(seconds=10)
+NO_DELAY = timedelta(0)
+
+
+def at(seconds: float) -> datetime:
+    """So many seconds after the test began."""
+    return START + timedelta(seconds=seconds)
+
+
+def put(tenant: Tenant, count: int = 1, *, now: datetime = START, **options: Any) -> list[UUID]:
+    """Enqueue `count` tasks."""
+    task = NewTask(tenant_id=tenant.pk, **{"name": "demo.echo", **options})
+    return [accepted.task_id for accepted in ledger.enqueue([task] * count, now=now)]
+
+
+def take(
+    limit: int = 1, *, worker: UUID | None = None, now: datetime = START, **options: Any
+) -> list[Claim]:
+    """Promote what is due, then claim up to `limit` tasks, for a new worker unless one is named."""
+    ledger.promote(now=now)
+    return ledger.claim(worker or uuid4(), limit=limit, lease=LEASE, now=now, **options).claims
+
+
+def say(claims: Claim | Iterable[Claim], verdict: Verdict, *, now: datetime = START) -> Settling:
+    """Settle claims with one verdict."""
+    all_claims = [claims] if isinstance(claims, Claim) else claims
+    return ledger.settle([Settlement(claim, verdict) for claim in all_claims], now=now)
+
+
+def failing(*, retry_in: timedelta | None = NO_DELAY) -> Fail:
+    return Fail(Failure("ValueError", "no luck"), retry_in)
+
+
+def task(task_id: UUID) -> Task:
+    return Task.objects.get(pk=task_id)
+
+
+def outcomes(task_id: UUID) -> list[str]:
+    """Of the attempts, in the order of their generations."""
+    return list(task(task_id).history.values_list("outcome", flat=True))
