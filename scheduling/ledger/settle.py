@@ -84,9 +84,7 @@ def _standings(
 ) -> dict[UUID, Standing]:
     """A success needs nothing of its task that the claim did not bring along."""
     known = {
-        lease.task_id: Standing(
-            claims[lease.task_id].attempt - 1, claims[lease.task_id].max_attempts, 0, None, False
-        )
+        lease.task_id: Standing.as_claimed(claims[lease.task_id])
         for lease, verdict in leases
         if isinstance(verdict, Succeed) and lease.task_id in claims
     }

@@ -22,7 +22,7 @@ def host_life() -> str:
     """
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
+        return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
     return ""
 
 

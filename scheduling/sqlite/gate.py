@@ -9,6 +9,7 @@ killed lets go by itself. docs/decisions/write-gate.md has the measurements.
 import fcntl
 import os
 from contextlib import suppress
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
 
@@ -107,7 +108,7 @@ _gates_lock = Lock()
 
 def gate_for(database: str) -> WriteGate:
     """The gate of a database file, one object per process."""
-    path = f"{os.path.abspath(database)}-gate"
+    path = f"{Path(database).absolute()}-gate"
     with _gates_lock:
         return _gates.setdefault(path, WriteGate(path))
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from scheduling.ledger.values import NewTask
+from scheduling.ledger.values import Claim, NewTask
 from scheduling.states import Outcome, Readiness, TaskState
 
 Token = tuple[UUID, int, UUID]
@@ -82,6 +82,11 @@ class Standing:
     priority: int
     deadline: datetime | None
     cancel_requested: bool
+
+    @classmethod
+    def as_claimed(cls, claim: Claim) -> "Standing":
+        """Enough for a success, which neither waits again nor asks whether it was to be cancelled."""
+        return cls(claim.attempt - 1, claim.max_attempts, 0, None, cancel_requested=False)
 
 
 @dataclass(frozen=True, slots=True)
