@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -54,7 +55,7 @@ def _enqueue(tasks: Sequence[NewTask], now: datetime | None) -> list[Accepted]:
             ],
             now,
         )
-    return answers
+    return [one if one.replayed else replace(one, created_at=now) for one in answers]
 
 
 def _tell_replays(

@@ -51,6 +51,8 @@ class Accepted:
     task_id: UUID
     replayed: bool
     """True: the key was used before for this very task, and nothing new was stored."""
+    created_at: datetime | None = None
+    """When a new task was stored, as its row says. None for a replayed one, which is older."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
