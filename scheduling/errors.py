@@ -51,7 +51,7 @@ class IdempotencyMismatch(RentrollError):
 class UnknownTask(RentrollError):
     """No task with that id, or none that the caller may see."""
 
-    def __init__(self, task_id: UUID) -> None:
+    def __init__(self, task_id: UUID | str) -> None:
         self.task_id = task_id
         super().__init__(f"There is no task {task_id}.")
 
@@ -79,6 +79,36 @@ class StaleLease(RentrollError):
 
 class PermanentFailure(RentrollError):
     """Raised by a handler to say that another attempt cannot help: the task becomes a dead letter."""
+
+
+class RetryAfter(RentrollError):
+    """Raised by a handler that failed and knows when another attempt makes sense: charged, due after `delay`."""
+
+    def __init__(self, delay: timedelta, message: str) -> None:
+        self.delay = not_negative(delay)
+        super().__init__(message)
+
+
+class Snoozed(RentrollError):
+    """Raised by `context.snooze(delay)`: this attempt ends here, uncharged, and the task is due again then."""
+
+    def __init__(self, delay: timedelta) -> None:
+        self.delay = not_negative(delay)
+        super().__init__(f"Snoozed for {delay.total_seconds():g} s.")
+
+
+def not_negative(delay: timedelta) -> timedelta:
+    """The delay itself. Raises ValueError for one that points into the past."""
+    if delay < timedelta():
+        raise ValueError(f"A delay cannot be negative, and {delay.total_seconds():g} s is.")
+    return delay
+
+
+class TaskTimeout(BaseException):
+    """Raised in a handler whose time is up. Not an Exception: a handler that goes on after any error ends too."""
+
+    def __init__(self) -> None:
+        super().__init__("The task ran longer than its timeout or past its deadline.")
 
 
 class UnknownHandler(RentrollError):

@@ -1,0 +1,146 @@
+"""Django's task interface on the ledger: what `TASKS["default"]["BACKEND"]` names."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, cast
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.core.checks import CheckMessage
+from django.core.checks import Warning as CheckWarning
+from django.db.models.signals import post_delete, post_save
+from django.dispatch import receiver
+
+from scheduling import clock, ledger, registry
+from scheduling import models as rows
+from scheduling.compat import (
+    BaseTaskBackend,
+    Task,
+    TaskResult,
+    TaskResultDoesNotExist,
+    TaskResultStatus,
+    task_enqueued,
+)
+from scheduling.enqueueing import new_task
+from scheduling.errors import InvalidTask, TenantRequired
+from scheduling.ledger.values import Accepted
+from scheduling.ledger_task import LedgerTask
+from scheduling.results import result_of
+from tenants import current
+from tenants.models import Tenant
+
+__all__ = ["LedgerBackend", "LedgerTask"]
+
+Call = tuple[LedgerTask, Sequence[Any], Mapping[str, Any]]
+"""A task and the arguments it is to be called with, named or not."""
+
+
+class LedgerBackend(BaseTaskBackend):
+    """Enqueues into the ledger, as part of the caller's transaction if one is open, and reads from it.
+
+    Whose tasks: the tenant in `using(tenant=…)`, else the one acted for, else DEFAULT_TENANT. While a tenant
+    is acted for, results of others do not exist.
+    """
+
+    task_class = LedgerTask
+    supports_async_task = True
+    supports_defer = True
+    supports_get_result = True
+    supports_priority = True
+
+    def enqueue(  # type: ignore[override]  # generic in the stubs, and not on Django 6.1
+        self, task: Task, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> TaskResult:
+        """Store one task; see `bulk_enqueue`."""
+        return self.bulk_enqueue([(cast("LedgerTask", task), args, kwargs)])[0]
+
+    def bulk_enqueue(self, calls: Iterable[Call]) -> list[TaskResult]:
+        """Store tasks in one transaction, all or none, and send `task_enqueued` for each.
+
+        Raises TenantRequired, and what `new_task` and `ledger.enqueue` raise.
+        """
+        calls = list(calls)
+        accepted = ledger.enqueue(
+            [new_task(task, args, kwargs, tenant_id=owner_of(task)) for task, args, kwargs in calls]
+        )
+        results = [
+            self._handed_back(call, answer) for call, answer in zip(calls, accepted, strict=True)
+        ]
+        for result in results:
+            task_enqueued.send(type(self), task_result=result)
+        return results
+
+    async def abulk_enqueue(self, calls: Iterable[Call]) -> list[TaskResult]:
+        """See `bulk_enqueue`."""
+        return await sync_to_async(self.bulk_enqueue, thread_sensitive=True)(calls)
+
+    def get_result(self, result_id: str) -> TaskResult:
+        """What became of a task so far. Raises TaskResultDoesNotExist, also for another tenant's."""
+        try:
+            return self._read(UUID(result_id), tenant=current.current())
+        except (ValueError, rows.Task.DoesNotExist):
+            raise TaskResultDoesNotExist(result_id) from None
+
+    def check(self, **kwargs: Any) -> list[CheckMessage]:
+        """Warn of modules whose tasks are unknown: a warning, so that workers still start for the others."""
+        return [
+            CheckWarning(
+                f"{module} cannot be imported ({error}): its tasks are unknown handlers.",
+                hint="The log has the traceback.",
+                id="scheduling.W001",
+            )
+            for module, error in registry.failures().items()
+        ]
+
+    def _handed_back(self, call: Call, answer: Accepted) -> TaskResult:
+        """What the caller gets: of a new task all is known, of one that stood under its key it is not."""
+        if answer.replayed:
+            return self._read(answer.task_id)
+        task, args, kwargs = call
+        return TaskResult(
+            task=task,
+            id=str(answer.task_id),
+            status=TaskResultStatus.READY,
+            enqueued_at=clock.now(),
+            started_at=None,
+            last_attempted_at=None,
+            finished_at=None,
+            args=cast("list[Any]", args),
+            kwargs=cast("dict[str, Any]", kwargs),
+            backend=self.alias,
+            errors=[],
+            worker_ids=[],
+        )
+
+    def _read(self, task_id: UUID, tenant: Tenant | None = None) -> TaskResult:
+        found = rows.Task.objects.of(tenant).select_related("lease").prefetch_related("history")
+        return result_of(found.get(pk=task_id), self.alias)
+
+
+def owner_of(task: LedgerTask) -> int:
+    """The id of the tenant a task is enqueued for. Raises TenantRequired, or InvalidTask for an unknown slug."""
+    tenant = task.tenant or current.current() or settings.DEFAULT_TENANT
+    if isinstance(tenant, Tenant):
+        return tenant.pk
+    if not tenant:
+        raise TenantRequired
+    return tenant_id(tenant, int(clock.monotonic() // SLUGS_TRUSTED_FOR_SECONDS))
+
+
+SLUGS_TRUSTED_FOR_SECONDS = 30
+"""A slug seldom changes hands; when it does in another process, this one follows within that time."""
+
+
+@lru_cache(maxsize=1024)
+def tenant_id(slug: str, period: int) -> int:
+    """The tenant's id, asked of the database once a period."""
+    found = Tenant.objects.filter(slug=slug).values_list("pk", flat=True).first()
+    if found is None:
+        raise InvalidTask({"tenant": f"There is no tenant {slug!r}."})
+    return found
+
+
+@receiver([post_save, post_delete], sender=Tenant)
+def forget_slugs(**kwargs: Any) -> None:
+    tenant_id.cache_clear()

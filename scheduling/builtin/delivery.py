@@ -1,0 +1,101 @@
+"""One HTTP exchange with a host a tenant chose: to a checked address, without redirects, proxies or an end
+that the other side decides."""
+
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import httpx
+
+from scheduling import payload
+from scheduling.builtin.addresses import resolve
+from scheduling.errors import PermanentFailure, RentrollError
+
+TIMEOUT = httpx.Timeout(15, connect=5)
+"""Seconds, for each step. The timeout of the task is what bounds the whole."""
+ANSWER_KEPT = 16 * 1024
+"""Bytes of the answer's body that are read; nobody needs to send more."""
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+class DeliveryFailed(RentrollError):
+    """The request got no answer, or one that says to try again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back. The body is text that can be stored, cut where it was too long."""
+
+    status: int
+    retry_after: str | None
+    body: str
+    is_truncated: bool
+
+
+def send(
+    method: str, url: str, headers: Mapping[str, str], body: bytes | None, *, attempt: int
+) -> Answer:
+    """Send a request and read the answer, whatever it says.
+
+    The host is resolved here, once, and the connection goes to the very address that was checked; name and
+    certificate stay those of the host. Each attempt dials the next address.
+
+    Raises PermanentFailure for a URL that leads nowhere a request may go, DeliveryFailed without an answer.
+    """
+    target = parse(url)
+    try:
+        addresses = resolve(host_of(target), target.port or DEFAULT_PORTS[target.scheme])
+        address = addresses[(attempt - 1) % len(addresses)]
+        with (
+            httpx.Client(verify=tls(), timeout=TIMEOUT, trust_env=False) as client,
+            client.stream(
+                method,
+                target.copy_with(host=address),
+                headers={**headers, "Host": target.netloc.decode("ascii"), "Connection": "close"},
+                content=body,
+                extensions={"sni_hostname": host_of(target)},
+            ) as response,
+        ):
+            return answer_of(response)
+    except (OSError, httpx.TransportError) as error:
+        raise DeliveryFailed(
+            f"{target.host} did not answer: {str(error) or type(error).__name__}"
+        ) from error
+
+
+def parse(url: str) -> httpx.URL:
+    """Raises PermanentFailure unless it is an absolute http or https URL."""
+    try:
+        target = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise PermanentFailure(f"The URL is invalid: {error}.") from error
+    if target.scheme not in DEFAULT_PORTS or not target.host:
+        raise PermanentFailure("The URL must begin with http:// or https:// and name a host.")
+    return target
+
+
+def host_of(target: httpx.URL) -> str:
+    """As it is looked up, sent and certified: in ASCII."""
+    return target.raw_host.decode("ascii")
+
+
+@cache
+def tls() -> ssl.SSLContext:
+    """Made once: reading the certificates takes longer than most requests."""
+    return httpx.create_ssl_context(trust_env=False)
+
+
+def answer_of(response: httpx.Response) -> Answer:
+    received = bytearray()
+    for chunk in response.iter_raw():
+        received += chunk
+        if len(received) > ANSWER_KEPT:
+            break
+    text = received[:ANSWER_KEPT].decode(errors="replace")
+    return Answer(
+        status=response.status_code,
+        retry_after=response.headers.get("retry-after"),
+        body=payload.clean_text(text, ANSWER_KEPT),
+        is_truncated=len(received) > ANSWER_KEPT,
+    )

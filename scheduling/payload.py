@@ -1,0 +1,214 @@
+"""What may travel in a task: values that every JSON reader takes and every database stores. Pure.
+
+Walks values with a list of its own instead of recursion, so depth cannot exhaust the stack.
+"""
+
+import hashlib
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+from typing import Any, NoReturn, TypeAlias
+
+from scheduling.errors import InvalidTask
+
+MAX_DEPTH = 64
+"""How many lists and objects may be nested in each other, the outermost counted."""
+ENVELOPE_DEPTH = 3
+"""What a request may wrap around a payload: an object, or a list of objects inside one."""
+INTEGER_MIN, INTEGER_MAX = -(2**63), 2**64 - 1
+"""What readers with 64-bit integers can hold, signed or not."""
+
+Trail: TypeAlias = "tuple[Trail, object] | None"
+"""Where a value was found, from the inside out. Put into words only for a fault."""
+
+
+def check(value: object, field: str = "payload") -> None:
+    """Return if the value can be stored and sent as JSON; tuples, bytes of text and other mappings can.
+
+    Raises InvalidTask naming the place of a fault, such as `payload.items[3].name`.
+    """
+    waiting: list[tuple[object, Trail, int]] = [(value, None, 0)]
+    while waiting:
+        item, trail, depth = waiting.pop()
+        contents = _contents(item)
+        if contents is None:
+            if fault := _fault(item):
+                raise InvalidTask({_place(field, trail): fault})
+            continue
+        if depth == MAX_DEPTH:
+            raise InvalidTask({_place(field, None): _too_deep(MAX_DEPTH)})
+        for key, inner in contents:
+            if fault := _key_fault(key, item):
+                raise InvalidTask({_place(field, trail): fault})
+            waiting.append((inner, (trail, key), depth + 1))
+
+
+def loads(body: bytes, *, depth: int = MAX_DEPTH + ENVELOPE_DEPTH) -> Any:
+    """Parse JSON that came from outside.
+
+    Raises InvalidTask under `body` for what is not JSON: other bytes than UTF-8, NaN and Infinity, one
+    key twice in an object, more levels than `depth` (found before anything recurses); and under its own
+    place for what JSON can say and a database cannot store: NUL, lone surrogates, oversized integers.
+    """
+    if _is_deeper(body, depth):
+        raise InvalidTask({"body": _too_deep(depth)})
+    try:
+        value = _decoder.decode(body.decode())
+    except ValueError as error:
+        raise InvalidTask({"body": f"is not JSON: {error}"}) from error
+    check(value, field="")
+    return value
+
+
+def dumps(value: object, field: str = "payload") -> str:
+    """Compact JSON. Raises InvalidTask as `check` does."""
+    check(value, field)
+    return encode(value)
+
+
+def fingerprint(parts: object) -> str:
+    """SHA-256, in hex: the same for equal values whatever the order of their keys."""
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"), default=_plain)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def clean_text(text: str, limit: int) -> str:
+    """The text in a form any database stores: NUL and lone surrogates escaped, at most `limit` characters.
+
+    What is too long loses its middle, and says so there: an error is told by its beginning and its end.
+    """
+    if len(text) > limit:
+        mark = f"\n… {len(text) - limit:,} characters left out …\n"
+        kept = max(limit - len(mark), 0)
+        text = text[: kept - kept // 2] + mark[:limit] + text[len(text) - kept // 2 :]
+    return _UNSTORABLE.sub(_escape, text)
+
+
+def _contents(value: object) -> Iterable[tuple[object, object]] | None:
+    """The names or indexes and what stands there; None for what holds nothing."""
+    match value:
+        case dict() | Mapping():
+            return value.items()
+        case str() | int() | float() | bytes() | None:
+            return None
+        case Sequence():
+            return enumerate(value)
+        case _:
+            return None
+
+
+def _fault(value: object) -> str | None:
+    match value:
+        case str():
+            return _text_fault(value)
+        case bool() | None:
+            return None
+        case int():
+            return None if INTEGER_MIN <= value <= INTEGER_MAX else "is an integer beyond 64 bits"
+        case float():
+            return None if math.isfinite(value) else f"is {value}, and JSON has no such number"
+        case bytes():
+            return _bytes_fault(value)
+        case _:
+            return f"is of type {type(value).__name__}, and JSON has no such value"
+
+
+def _text_fault(text: str) -> str | None:
+    if text.isascii() and "\0" not in text:  # nearly all of them, and ten times faster to tell
+        return None
+    unstorable = _UNSTORABLE.search(text)
+    if unstorable is None:
+        return None
+    kind = "NUL" if unstorable[0] == "\0" else "half a surrogate pair"
+    return f"contains {_escape(unstorable)} ({kind}), which cannot be stored"
+
+
+def _bytes_fault(value: bytes) -> str | None:
+    try:
+        return _text_fault(value.decode())
+    except UnicodeDecodeError:
+        return "is bytes that are not UTF-8 text"
+
+
+def _key_fault(key: object, container: object) -> str | None:
+    if isinstance(key, str):
+        return (fault := _text_fault(key)) and f"has a name that {fault}"
+    if isinstance(container, Mapping):
+        return f"has a name that is of type {type(key).__name__}, not a string"
+    return None
+
+
+def _too_deep(limit: int) -> str:
+    return f"is nested deeper than {limit} levels"
+
+
+def _place(field: str, trail: Trail) -> str:
+    steps: list[str] = []
+    while trail:
+        trail, key = trail
+        steps.append(f"[{key}]" if isinstance(key, int) else f".{clean_text(str(key), 100)}")
+    return (field + "".join(reversed(steps))).removeprefix(".") or "body"
+
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
+
+def _escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
+
+
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_STEP = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+
+
+def _is_deeper(body: bytes, depth: int) -> bool:
+    """Whether brackets outside of strings are nested deeper than that."""
+    if body.count(b"[") + body.count(b"{") <= depth:
+        return False  # whatever their order
+    brackets = _STRING.sub(b"", body).translate(None, _NO_BRACKETS)
+    return max(accumulate(map(_STEP.__getitem__, brackets)), default=0) > depth
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Readers disagree on which of two equal names counts, so one could be checked and the other run."""
+    parsed = dict(pairs)
+    if len(parsed) < len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise InvalidTask({"body": f"has {clean_text(twice, 100)!r} twice in one object"})
+    return parsed
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > len(str(INTEGER_MIN)):  # Python itself gives up at 4,300
+        raise InvalidTask({"body": "has an integer beyond 64 bits"})
+    return int(digits)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise InvalidTask({"body": f"has {name}, and JSON has no such number"})
+
+
+def _plain(value: object) -> object:
+    """What the encoder does not know by itself, as `check` lets it through and `django.tasks` defines it."""
+    match value:
+        case Mapping():
+            return dict(value)
+        case bytes():
+            return value.decode()
+        case Sequence():
+            return list(value)
+        case _:
+            raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+_decoder = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=_integer, parse_constant=_no_constant
+)
+encode = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain
+).encode
+"""Compact JSON of a value that was checked."""

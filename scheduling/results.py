@@ -1,0 +1,61 @@
+"""A task of the ledger, told in the words of Django's task interface."""
+
+from collections.abc import Sequence
+from typing import Any, assert_never
+
+from scheduling import registry
+from scheduling.compat import TaskError, TaskResult, TaskResultStatus
+from scheduling.models import Attempt, Lease, Task
+from scheduling.states import Outcome, TaskState
+
+
+def result_of(row: Task, backend: str) -> TaskResult:
+    """What became of the task so far. Reads its attempts; the row should come with its lease.
+
+    Raises UnknownHandler when this process has no task of that name.
+    """
+    attempts = [a for a in row.history.all() if Outcome(a.outcome).is_charged]
+    lease: Lease | None = getattr(row, "lease", None)
+    starts = [a.started_at for a in attempts] + ([lease.acquired_at] if lease else [])
+    workers = [a.worker for a in attempts] + ([lease.worker] if lease else [])
+    result = TaskResult(
+        task=registry.get(row.name).using(
+            queue_name=row.queue, priority=row.priority, backend=backend
+        ),
+        id=str(row.id),
+        status=status_of(TaskState(row.state)),
+        enqueued_at=row.created_at,
+        started_at=starts[0] if starts else None,
+        last_attempted_at=starts[-1] if starts else None,
+        finished_at=row.finished_at,
+        args=row.args,
+        kwargs=row.kwargs,
+        backend=backend,
+        errors=_errors(attempts),
+        worker_ids=[str(worker) for worker in workers],
+    )
+    object.__setattr__(result, "_return_value", row.result)  # no parameter of its own, and frozen
+    return result
+
+
+def status_of(state: TaskState) -> TaskResultStatus:
+    """A task waiting to be retried is ready; dead and cancelled ones have failed."""
+    match state:
+        case TaskState.QUEUED:
+            return TaskResultStatus.READY
+        case TaskState.RUNNING:
+            return TaskResultStatus.RUNNING
+        case TaskState.SUCCEEDED:
+            return TaskResultStatus.SUCCESSFUL
+        case TaskState.DEAD | TaskState.CANCELLED:
+            return TaskResultStatus.FAILED
+        case _:
+            assert_never(state)
+
+
+def _errors(attempts: Sequence[Attempt]) -> list[TaskError]:
+    errors: list[dict[str, Any]] = [a.error for a in attempts if a.error]
+    return [
+        TaskError(exception_class_path=error["class"], traceback=error["traceback"])
+        for error in errors
+    ]

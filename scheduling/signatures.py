@@ -1,0 +1,136 @@
+"""Whether a task's arguments fit its function: told when it is enqueued, not when it runs."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from inspect import Parameter
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from scheduling.compat import Task
+from scheduling.errors import InvalidTask
+
+POSITIONAL = frozenset({Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD})
+BY_NAME = frozenset({Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY})
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What values an annotation allows: those that pass one of the tests."""
+
+    words: str
+    tests: tuple[Callable[[object], bool], ...]
+
+    def allows(self, value: object) -> bool:
+        return any(test(value) for test in self.tests)
+
+
+JSON_KINDS = {
+    bool: Kind("true or false", (lambda value: isinstance(value, bool),)),
+    int: Kind("a whole number", (lambda value: is_number(value) and isinstance(value, int),)),
+    float: Kind("a number", (is_number,)),
+    str: Kind("text", (lambda value: isinstance(value, str | bytes),)),
+    list: Kind(
+        "a list",
+        (lambda value: isinstance(value, Sequence) and not isinstance(value, str | bytes),),
+    ),
+    dict: Kind("an object", (lambda value: isinstance(value, Mapping),)),
+    type(None): Kind("null", (lambda value: value is None,)),
+}
+"""The annotations that are held to. What any other promises is between the function and its callers."""
+
+
+def bind(task: Task, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Return if the function can be called with these arguments, the context aside.
+
+    Raises InvalidTask for missing, unknown, repeated and wrongly typed ones, as `payload.<argument>`.
+    """
+    if faults := signature_of(task.func, takes_context=task.takes_context).faults(args, kwargs):
+        raise InvalidTask(faults)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A function's parameters, prepared once for being compared with many arguments."""
+
+    positional: tuple[str, ...]
+    by_name: tuple[str, ...]
+    required: frozenset[str]
+    kinds: Mapping[str, Kind]
+    takes_more_positional: bool
+    takes_more_by_name: bool
+
+    def faults(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, str]:
+        """What is wrong with the arguments, by field."""
+        given = dict(zip(self.positional, args, strict=False))
+        misplaced = self._misplaced(args, kwargs, given)
+        given |= kwargs
+        missing = dict.fromkeys(self.required - given.keys(), "is missing")
+        mistyped = {
+            name: f"must be {kind.words}"
+            for name, kind in self.kinds.items()
+            if name in given and not kind.allows(given[name])
+        }
+        faults = mistyped | missing | misplaced
+        return {f"payload.{name}" if name else "payload": fault for name, fault in faults.items()}
+
+    def _misplaced(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], given: Mapping[str, Any]
+    ) -> dict[str, str]:
+        faults = {}
+        if len(args) > len(self.positional) and not self.takes_more_positional:
+            faults[""] = f"has {len(args)} unnamed arguments, and {len(self.positional)} are taken"
+        for name in kwargs:
+            if name in self.by_name:
+                if name in given:
+                    faults[name] = "is given twice"
+            elif not self.takes_more_by_name:
+                faults[name] = (
+                    f"is not known; the task takes {', '.join(self.by_name) or 'nothing'}"
+                )
+        return faults
+
+
+@cache
+def signature_of(func: Callable[..., Any], *, takes_context: bool) -> Signature:
+    parameters = list(inspect.signature(func).parameters.values())
+    if takes_context:
+        del parameters[0]
+    positional = tuple(p.name for p in parameters if p.kind in POSITIONAL)
+    by_name = tuple(p.name for p in parameters if p.kind in BY_NAME)
+    named = {*positional, *by_name}
+    kinds = {name: kind_of(hint) for name, hint in _hints(func).items() if name in named}
+    return Signature(
+        positional=positional,
+        by_name=by_name,
+        required=frozenset(
+            p.name for p in parameters if p.name in named and p.default is Parameter.empty
+        ),
+        kinds={name: kind for name, kind in kinds.items() if kind},
+        takes_more_positional=any(p.kind is Parameter.VAR_POSITIONAL for p in parameters),
+        takes_more_by_name=any(p.kind is Parameter.VAR_KEYWORD for p in parameters),
+    )
+
+
+def kind_of(hint: Any) -> Kind | None:
+    """What the annotation allows; None if it says more than JSON's own types can tell."""
+    if get_origin(hint) not in (Union, UnionType):
+        return JSON_KINDS.get(get_origin(hint) or hint)
+    kinds = [kind_of(choice) for choice in get_args(hint)]
+    known = [kind for kind in kinds if kind]
+    if len(known) < len(kinds):
+        return None
+    words = " or ".join(kind.words for kind in known)
+    return Kind(words, tuple(test for kind in known for test in kind.tests))
+
+
+def _hints(func: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return get_type_hints(func)
+    except (AttributeError, NameError, TypeError):
+        return {}  # they name what exists for the type checker only
