@@ -93,17 +93,12 @@ TENANT_RATE_BURST = env.int("TENANT_RATE_BURST", default=2_000)
 # The slug of the tenant that owns what Python code enqueues without naming one; empty means refuse.
 DEFAULT_TENANT = env.str("DEFAULT_TENANT", default="")
 
-# What signs outgoing requests: each tenant's secret is derived from it, or from SECRET_KEY if it is empty.
+# The task http.request: the secret its signatures are derived from (empty: SECRET_KEY), and networks it
+# may reach although they are private, such as 10.1.0.0/16. Development delivers to this machine.
 WEBHOOK_SECRET = env.str("WEBHOOK_SECRET", default="")
-# Networks that are not public and that outgoing requests may reach all the same.
 HTTP_ALLOW_PRIVATE_ADDRESSES = env.list(
     "HTTP_ALLOW_PRIVATE_ADDRESSES", default=["127.0.0.0/8", "::1/128"] if DEBUG else []
 )
-
-# The task http.request: the secret its signatures are derived from (empty: SECRET_KEY), and networks it
-# may reach although they are private, such as 10.1.0.0/16.
-WEBHOOK_SECRET = env.str("WEBHOOK_SECRET", default="")
-HTTP_ALLOW_PRIVATE_ADDRESSES = env.list("HTTP_ALLOW_PRIVATE_ADDRESSES", default=[])
 
 # The API
 
