@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-from gunicorn.arbiter import Arbiter
-
 from config import settings
 
 bind = f"{settings.BIND}:{settings.PORT}"
@@ -20,7 +18,7 @@ if Path("/dev/shm").is_dir():  # noqa: S108
     worker_tmp_dir = "/dev/shm"  # noqa: S108
 
 
-def when_ready(_: Arbiter) -> None:
+def when_ready(_: object) -> None:
     """Refuse to fork while a database connection is open: children would share its handle."""
     from django.db import connections
 

@@ -13,7 +13,7 @@ DJANGO_6 = django.VERSION >= (6, 0)
 env = environ.Env()
 
 DEBUG = env.bool("DEBUG", default=False)
-DATA_DIR = Path(env.str("DATA_DIR", default=str(BASE_DIR / "data"))).resolve()
+DATA_DIR = (BASE_DIR / env.str("DATA_DIR", default="data")).resolve()
 DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 BIND = env.str("BIND", default="127.0.0.1")

@@ -1,8 +1,18 @@
 """Every address of the project."""
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
+
+from scheduling.api.health import HealthView, ReadyView
 
 urlpatterns = [
-    path("admin/", admin.site.urls),
+    path("v1/", include("scheduling.api.v1.urls")),
+    path("healthz", HealthView.as_view(), name="health"),
+    path("readyz", ReadyView.as_view(), name="ready"),
+    path("admin/", console.urls),
 ]
+
+handler400 = "scheduling.api.v1.fallbacks.bad_request"
+handler403 = "scheduling.api.v1.fallbacks.permission_denied"
+handler404 = "scheduling.api.v1.fallbacks.page_not_found"
+handler500 = "scheduling.api.v1.fallbacks.server_error"

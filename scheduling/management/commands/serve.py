@@ -1,15 +1,16 @@
 """``manage.py serve``: the web server and the workers, for as long as both live."""
 
+import subprocess
 import sys
 from typing import Any
 
 from django.conf import settings
-from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connections
 
-from scheduling.management import children
+from scheduling.management.children import run_together
 
+MANAGE = [sys.executable, "manage.py"]
+WEB = [sys.executable, "-m", "gunicorn", "-c", "python:config.gunicorn", "config.wsgi"]
 ADDRESSES = """
 Rentroll serves on {url}
   API      {url}/v1/        (ready? {url}/readyz)
@@ -28,25 +29,17 @@ class Command(BaseCommand):
     help = "Set up what is missing, then serve the API and the console and run workers."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        call_command("bootstrap", verbosity=0, stdout=self.stdout)
-        connections.close_all()
+        # In a process of its own: this one keeps free of connections and threads, for it forks.
+        setup = subprocess.run([*MANAGE, "bootstrap", "-v0"], cwd=settings.BASE_DIR, check=False)
+        if setup.returncode:
+            raise CommandError("Setting up failed, for the reason above. Nothing was started.")
+
         url = f"http://{settings.BIND}:{settings.PORT}"
         self.stdout.write((ADDRESSES + DEVELOPMENT * settings.DEBUG).format(url=url))
         self.stdout.flush()
 
-        manage = str(settings.BASE_DIR / "manage.py")
-        endings = children.run_together(
-            {
-                "web": [
-                    sys.executable,
-                    "-m",
-                    "gunicorn",
-                    "-c",
-                    "python:config.gunicorn",
-                    "config.wsgi",
-                ],
-                "workers": [sys.executable, manage, "runworkers"],
-            }
+        endings = run_together(
+            {"web": WEB, "workers": [*MANAGE, "runworkers"]}, cwd=settings.BASE_DIR
         )
         if endings:
-            raise CommandError("; ".join(map(str, endings)) + "; stopped the rest.")
+            raise CommandError(f"{'; '.join(map(str, endings))}. The rest was stopped.")

@@ -10,10 +10,11 @@ import pytest
 
 PARENT = """
 import sys
+from pathlib import Path
 from scheduling.management.children import run_together
 
 programs = {name: [sys.executable, "-c", code] for name, code in zip("ab", sys.argv[1:])}
-print("blamed:", *run_together(programs), flush=True)
+print("blamed:", *run_together(programs, cwd=Path.cwd()), flush=True)
 """
 PATIENT = """
 import os, signal, sys
@@ -59,8 +60,8 @@ def await_ready(parent: Parent, count: int = 2) -> None:
 
 def rest_of_output(parent: Parent) -> list[str]:
     """Every line until nobody is left who could write one."""
-    assert parent.stdout
-    return parent.stdout.read().splitlines()
+    output, _ = parent.communicate()
+    return output.splitlines()
 
 
 @pytest.mark.parametrize("started", [(PATIENT, PATIENT)], indirect=True)
