@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from scheduling.models import Pause
+from scheduling.ledger.dialects import dialect
 
 
 class InLane(Protocol):
@@ -24,8 +24,7 @@ class KillSwitch:
     @classmethod
     def at(cls, now: datetime) -> "KillSwitch":
         """Read in the claim's own transaction: what was committed before it is obeyed."""
-        rows = Pause.objects.in_force(now).values_list("tenant_id", "queue", "name")
-        return cls(tuple(rows))
+        return cls(tuple(dialect().pauses(now)))
 
     @property
     def stops_everything(self) -> bool:

@@ -162,6 +162,9 @@ class Dialect(Protocol):
     def take_turn(self, now: datetime | None) -> tuple[float, datetime]:
         """Wait for the turn to claim, and hold it until commit: the virtual time, and the instant."""
 
+    def pauses(self, now: datetime) -> list[tuple[int | None, str, str]]:
+        """The pauses in force, as (tenant, queue, name)."""
+
     def ready_lanes(self, queues: Collection[str] | None, skip: int, limit: int) -> list[LaneShare]:
         """Ready lanes in the order in which they are served."""
 

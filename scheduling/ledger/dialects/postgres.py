@@ -104,6 +104,10 @@ TAKE_TURN = """
 FIRST_TURN = """
     INSERT INTO scheduling_dispatch (id, virtual_time) VALUES (1, 0) ON CONFLICT (id) DO NOTHING
 """
+PAUSES = """
+    SELECT tenant_id, queue, name FROM scheduling_pause
+    WHERE lifted_at IS NULL AND (expires_at IS NULL OR expires_at > %s)
+"""
 READY_LANES = f"""
     SELECT lane.id, lane.tenant_id, tenant.slug, lane.queue, lane.virtual_time,
            tenant.weight::float8 / (
@@ -314,6 +318,9 @@ class Postgres:
             _run(FIRST_TURN)
             return self.take_turn(now)
         return row[0], now or _utc(row[1])
+
+    def pauses(self, now: datetime) -> list[tuple[int | None, str, str]]:
+        return list(_run(PAUSES, [now]))
 
     def ready_lanes(self, queues: Collection[str] | None, skip: int, limit: int) -> list[LaneShare]:
         if queues is None:

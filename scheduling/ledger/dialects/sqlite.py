@@ -79,6 +79,10 @@ TAKE_TURN = """
     INSERT INTO scheduling_dispatch (id, virtual_time) VALUES (1, 0)
     ON CONFLICT (id) DO UPDATE SET id = 1 RETURNING virtual_time
 """
+PAUSES = """
+    SELECT tenant_id, queue, name FROM scheduling_pause
+    WHERE lifted_at IS NULL AND (expires_at IS NULL OR expires_at > ?)
+"""
 READY_LANES = f"""
     SELECT lane.id, lane.tenant_id, tenant.slug, lane.queue, lane.virtual_time,
            tenant.weight * 1.0 / (
@@ -249,6 +253,9 @@ class SQLite:
     def take_turn(self, now: datetime | None) -> tuple[float, datetime]:
         row = _run(TAKE_TURN).fetchone()
         return float(row[0]), now or self.now()
+
+    def pauses(self, now: datetime) -> list[tuple[int | None, str, str]]:
+        return list(_run(PAUSES, [_text(now)]))
 
     def ready_lanes(self, queues: Collection[str] | None, skip: int, limit: int) -> list[LaneShare]:
         if queues is None:
