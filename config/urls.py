@@ -1,8 +1,8 @@
 """Every address of the project."""
 
-from django.contrib import admin
 from django.urls import include, path
 
+from scheduling.admin import console
 from scheduling.api.health import HealthView, ReadyView
 
 urlpatterns = [
