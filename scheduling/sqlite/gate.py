@@ -3,7 +3,7 @@
 SQLite's busy handler sleeps, looks again, and lets whoever looks at the right moment pass; under load
 one process gets everything and another nothing. A file lock beside the ledger makes writers wait in line.
 It is only a queue: who does not take it is still excluded by SQLite's own lock, and a holder that is
-killed lets go by itself. docs/decisions/write-gate.md has the measurements.
+killed lets go by itself. docs/decisions/0005-write-gate.md has the measurements.
 """
 
 import fcntl
