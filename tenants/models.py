@@ -31,7 +31,7 @@ def default_rate_per_second() -> float | None:
 
 
 def default_rate_burst() -> int:
-    return settings.TENANT_RATE_BURST
+    return int(settings.TENANT_RATE_BURST)
 
 
 class Tenant(models.Model):

@@ -37,11 +37,11 @@ class HasScope(BasePermission):
     """Lets in who is authenticated and holds the scope that the view asks for this method."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
-        caller = request.user
+        caller: object = request.user
         if not isinstance(caller, Caller):
             return False
         method = "GET" if request.method == "HEAD" else request.method
-        scope = cast(Scoped, view).scopes.get(method or "")
+        scope = cast("Scoped", view).scopes.get(method or "")
         if scope is not None and scope not in caller.scopes:
             raise MissingScope(scope)
         return True

@@ -1,0 +1,83 @@
+"""What every view of the API shares: how answers are negotiated, who may call, for whom the code acts."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any, ClassVar, cast
+
+from django.http import HttpRequest, HttpResponseBase
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import NotAcceptable
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.permissions import BasePermission
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from scheduling.api.v1 import body, problems
+from tenants.authentication import Caller
+from tenants.current import acting_for
+from tenants.models import Scope
+from tenants.permissions import HasScope
+
+REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+
+
+class JsonOnly(BaseContentNegotiation):
+    """There is one renderer, so the question is only whether the client takes what it makes."""
+
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        renderer = next(iter(renderers))
+        accepts = request._request.accepts
+        if not accepts(renderer.media_type) and not accepts(problems.MEDIA_TYPE):
+            raise NotAcceptable
+        return renderer, renderer.media_type
+
+
+class JsonView(APIView):
+    """A view that anybody may ask, and that answers in JSON."""
+
+    authentication_classes: Sequence[type[BaseAuthentication]] = ()
+    permission_classes: Sequence[type[BasePermission]] = ()
+    content_negotiation_class = JsonOnly
+
+    def finalize_response(
+        self, request: Request, response: Response, *args: Any, **kwargs: Any
+    ) -> Response:
+        """Say the client's own name for its request, so that both ends can find it in their logs."""
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        request_id = request.headers.get("X-Request-ID", "")
+        if REQUEST_ID.fullmatch(request_id):
+            answer["X-Request-ID"] = request_id
+        return answer
+
+    def options(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Response:
+        """The methods are in the Allow header of every answer; there is nothing to add."""
+        return Response(status=204)
+
+
+class ApiView(JsonView):
+    """A view that says in `scopes` what a token must allow for each of its methods."""
+
+    scopes: ClassVar[Mapping[str, Scope]] = {}
+    authentication_classes = APIView.authentication_classes
+    permission_classes = (HasScope,)
+
+    @property
+    def caller(self) -> Caller:
+        return cast("Caller", self.request.user)
+
+    def json_object(self) -> dict[str, Any]:
+        """The body of the request. Raises what `body.json_object` does."""
+        return body.json_object(self.request._request)
+
+    def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        with ExitStack() as self.until_answered:
+            return super().dispatch(*args, **kwargs)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        self.until_answered.enter_context(acting_for(self.caller.tenant))

@@ -1,0 +1,60 @@
+"""Owns how the body of `POST /v1/tasks` becomes a task, and what is answered to it."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from scheduling import enqueueing, registry
+from scheduling.errors import InvalidTask
+from scheduling.ledger.values import NewTask
+from scheduling.models import Schedule, Task
+from tenants.models import Tenant
+
+OPTIONS = (
+    "queue",
+    "priority",
+    "due_at",
+    "delay_seconds",
+    "max_attempts",
+    "timeout_seconds",
+    "deadline",
+)
+FIELDS = frozenset({"name", "payload", "tenant", *OPTIONS})
+
+
+def new_task(body: Mapping[str, Any], owner: Tenant, idempotency_key: str | None) -> NewTask:
+    """The task that the body asks for. Raises InvalidTask naming the fields at fault."""
+    if unknown := body.keys() - FIELDS:
+        raise InvalidTask(dict.fromkeys(sorted(unknown), "is not a field of a task"))
+    name, payload = body.get("name"), body.get("payload", {})
+    task = registry.exposed(name) if isinstance(name, str) else None
+    if task is None:
+        raise InvalidTask({"name": "is not the name of a task that can be enqueued here"})
+    if not isinstance(payload, dict):
+        raise InvalidTask({"payload": "must be an object"})
+    return enqueueing.new_task(
+        task,
+        (),
+        payload,
+        tenant_id=owner.pk,
+        idempotency_key=idempotency_key,
+        **{option: body.get(option) for option in OPTIONS},
+    )
+
+
+def as_stored(new: NewTask, owner: Tenant, task_id: UUID, created_at: datetime) -> Task:
+    """The rows as they are on disk now, without reading them back."""
+    task = Task(
+        id=task_id,
+        tenant=owner,
+        name=new.name,
+        queue=new.queue,
+        kwargs=new.kwargs,
+        priority=new.priority,
+        max_attempts=new.max_attempts,
+        idempotency_key=new.idempotency_key,
+        created_at=created_at,
+    )
+    task.schedule = Schedule(task=task, due_at=new.due_at or created_at)
+    return task

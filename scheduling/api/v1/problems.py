@@ -1,0 +1,241 @@
+"""Owns how errors look outside: `application/problem+json` (RFC 9457), and which error becomes which.
+
+`problem_of` is the one table from exceptions to problems. A new error gets its row there and nowhere else.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import singledispatch
+from typing import Any
+
+from django.core.exceptions import BadRequest, PermissionDenied, SuspiciousOperation
+from django.db import InterfaceError, InternalError, OperationalError
+from django.http import Http404, HttpRequest, JsonResponse, UnreadablePostError
+from django.utils.encoding import escape_uri_path
+from rest_framework import exceptions as drf
+from rest_framework.response import Response
+
+from scheduling import errors
+from scheduling.api.v1.kinds import Kind
+from tenants.permissions import MissingScope, WrongTenant
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_AFTER: Mapping[Kind, Mapping[str, str]] = {
+    Kind.IDEMPOTENCY_KEY_IN_USE: {"Retry-After": "1"},
+    Kind.UNAVAILABLE: {"Retry-After": "5"},
+}
+"""When to ask again about what nobody can foresee: guesses, long enough not to add to the trouble."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One answer to a request that failed. `extra` are further members that belong to its kind."""
+
+    kind: Kind
+    detail: str
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def members(self, path: str) -> dict[str, Any]:
+        return {
+            "type": f"/problems/{self.kind.slug}",
+            "title": self.kind.title,
+            "status": self.kind.status,
+            "detail": self.detail,
+            "instance": escape_uri_path(path),
+            **self.extra,
+        }
+
+
+class Refused(Exception):
+    """Raised by the API itself, about what only HTTP knows."""
+
+    def __init__(self, kind: Kind, detail: str, **extra: Any) -> None:
+        self.problem = Problem(kind, detail, extra, RETRY_AFTER.get(kind, {}))
+        super().__init__(detail)
+
+
+def handler(error: Exception, context: Mapping[str, Any]) -> Response | None:
+    """REST framework's hook. None for a fault of ours: Django logs it and answers 500."""
+    problem = problem_of(error)
+    if problem is None:
+        return None
+    return Response(
+        problem.members(context["request"].path),
+        status=problem.kind.status,
+        headers=dict(problem.headers),
+        content_type=MEDIA_TYPE,
+    )
+
+
+def response(problem: Problem, request: HttpRequest) -> JsonResponse:
+    """The same, outside of REST framework."""
+    return JsonResponse(
+        problem.members(request.path),
+        status=problem.kind.status,
+        headers=dict(problem.headers),
+        content_type=MEDIA_TYPE,
+    )
+
+
+@singledispatch
+def problem_of(error: BaseException) -> Problem | None:
+    """What the outside is told about an error; None about one that nobody foresaw."""
+    return None
+
+
+@problem_of.register
+def _(error: Refused) -> Problem:
+    return error.problem
+
+
+# The ledger's errors
+
+
+@problem_of.register
+def _(error: errors.InvalidTask) -> Problem:
+    return invalid(error.errors)
+
+
+@problem_of.register
+def _(error: errors.UnknownTask) -> Problem:
+    # Word for word the same for an id that never was and for one the caller may not see.
+    return Problem(Kind.UNKNOWN_TASK, "No task with this id belongs to you.")
+
+
+@problem_of.register
+def _(error: errors.WrongState) -> Problem:
+    return Problem(Kind.WRONG_STATE, str(error), {"state": error.state})
+
+
+@problem_of.register
+def _(error: errors.StaleLease) -> Problem:
+    return Problem(Kind.STALE_LEASE, str(error))
+
+
+@problem_of.register
+def _(error: errors.IdempotencyMismatch) -> Problem:
+    detail = "This key was used before, with another body. Send a new task under a new key."
+    return Problem(Kind.IDEMPOTENCY_KEY_REUSED, detail, {"task_id": str(error.task_id)})
+
+
+@problem_of.register
+def _(error: errors.LimitExceeded) -> Problem:
+    wait = whole_seconds(error.retry_after)
+    headers = {
+        "Retry-After": str(wait),
+        "RateLimit-Policy": f'"{error.limit}";{policy_of(error)}',
+        "RateLimit": f'"{error.limit}";r=0;t={wait}',
+    }
+    extra = {"limit": error.limit, "allowed": error.allowed}
+    return Problem(Kind.LIMIT_EXCEEDED, str(error), extra, headers)
+
+
+@problem_of.register(OperationalError)
+@problem_of.register(InterfaceError)
+@problem_of.register(InternalError)  # how PostgreSQL says that it is read-only
+def _(error: Exception) -> Problem:
+    detail = "The ledger does not answer or has no room. Nothing was changed; try again."
+    return Refused(Kind.UNAVAILABLE, detail).problem
+
+
+# HTTP
+
+
+@problem_of.register
+def _(error: drf.ValidationError) -> Problem:
+    return invalid(dict(flattened(error.detail)))
+
+
+@problem_of.register
+def _(error: drf.NotAuthenticated) -> Problem:
+    challenge = {"WWW-Authenticate": getattr(error, "auth_header", "Bearer")}
+    detail = "Send a token: `Authorization: Bearer <token>`."
+    return Problem(Kind.UNAUTHENTICATED, detail, headers=challenge)
+
+
+@problem_of.register
+def _(error: drf.AuthenticationFailed) -> Problem:
+    challenge = getattr(error, "auth_header", "Bearer") + ', error="invalid_token"'
+    return Problem(Kind.UNAUTHENTICATED, str(error.detail), headers={"WWW-Authenticate": challenge})
+
+
+@problem_of.register
+def _(error: MissingScope) -> Problem:
+    challenge = f'Bearer error="insufficient_scope", scope="{error.scope}"'
+    return Problem(
+        Kind.MISSING_SCOPE,
+        str(error.detail),
+        {"scope": str(error.scope)},
+        {"WWW-Authenticate": challenge},
+    )
+
+
+@problem_of.register
+def _(error: WrongTenant) -> Problem:
+    return Problem(Kind.WRONG_TENANT, str(error.detail))
+
+
+@problem_of.register
+def _(error: PermissionDenied) -> Problem:
+    return Problem(Kind.FORBIDDEN, "The caller may not do this.")
+
+
+@problem_of.register
+def _(error: Http404) -> Problem:
+    return Problem(Kind.NOT_FOUND, "No such address. Those of the API begin with /v1/.")
+
+
+@problem_of.register
+def _(error: drf.MethodNotAllowed) -> Problem:
+    return Problem(Kind.METHOD_NOT_ALLOWED, "The Allow header lists the methods that it takes.")
+
+
+@problem_of.register
+def _(error: drf.NotAcceptable) -> Problem:
+    detail = "Answers are application/json, problems application/problem+json. Accept at least one."
+    return Problem(Kind.NOT_ACCEPTABLE, detail)
+
+
+@problem_of.register(SuspiciousOperation)
+@problem_of.register(BadRequest)
+@problem_of.register(UnreadablePostError)
+def _(error: Exception) -> Problem:
+    return Problem(Kind.MALFORMED_REQUEST, "The request could not be understood.")
+
+
+# Parts
+
+
+def invalid(faults: Mapping[str, str]) -> Problem:
+    """The request is well formed, and some of its fields cannot be: `faults` says which and why."""
+    listed = [{"field": name, "detail": fault} for name, fault in faults.items()]
+    detail = "Nothing was changed. `errors` says what is wrong with which field."
+    return Problem(Kind.INVALID_REQUEST, detail, {"errors": listed})
+
+
+def whole_seconds(delay: timedelta) -> int:
+    """For Retry-After: never too early, never zero."""
+    return max(1, math.ceil(delay.total_seconds()))
+
+
+def policy_of(error: errors.LimitExceeded) -> str:
+    """The limit as RateLimit-Policy says it: a whole number, and per how many seconds if it is a rate."""
+    if error.limit != "rate_per_second":
+        return f"q={int(error.allowed)}"
+    per_second = error.allowed
+    return f"q={int(per_second)};w=1" if per_second >= 1 else f"q=1;w={math.ceil(1 / per_second)}"
+
+
+def flattened(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """REST framework's nested errors as (field, sentence) pairs."""
+    match detail:
+        case Mapping():
+            for name, below in detail.items():
+                yield from flattened(below, f"{path}.{name}" if path else str(name))
+        case list():
+            yield path, " ".join(map(str, detail))
+        case _:
+            yield path, str(detail)

@@ -1,0 +1,114 @@
+"""What requests may say beside a new task: filters of the list, and the kill switch.
+
+A new task is validated by `scheduling.enqueueing`, which Python callers share.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+from uuid import UUID
+
+from rest_framework import serializers
+
+from scheduling import enqueueing
+from scheduling.errors import InvalidTask
+from scheduling.states import TaskState
+
+PAGE = 50
+LARGEST_PAGE = 200
+LONGEST_PAUSE_SECONDS = 366 * 24 * 3600
+
+
+class Strict(serializers.Serializer[Any]):
+    """Refuses fields it does not know: a misspelt filter must not select everything."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            unknown = {name: "There is no such field." for name in data if name not in self.fields}
+            if unknown:
+                raise serializers.ValidationError(unknown)
+        return super().to_internal_value(data)
+
+
+AStrict = TypeVar("AStrict", bound=Strict)
+
+
+def parsed(kind: type[AStrict], data: Mapping[str, Any]) -> dict[str, Any]:
+    """What the request says, by field, defaults filled in. Raises ValidationError."""
+    serializer = kind(data=data)
+    serializer.is_valid(raise_exception=True)
+    return dict(serializer.validated_data)
+
+
+class Text(serializers.CharField):
+    """Text as it was sent: not stripped, and not made of a number."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(trim_whitespace=False, **options)
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class Truth(serializers.BooleanField):
+    """`true` or `false`. REST framework would also take "yes", "off" and 1."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            self.fail("invalid", input=data)
+        return data
+
+
+class Instant(serializers.Field[Any, str, str, Any]):
+    """RFC 3339 with a zone."""
+
+    def to_internal_value(self, data: str) -> Any:
+        try:
+            return enqueueing.parse_instant(data)
+        except InvalidTask as error:
+            raise serializers.ValidationError(list(error.errors.values())) from error
+
+
+class TaskId(serializers.Field[Any, str, str, Any]):
+    def to_internal_value(self, data: str) -> UUID:
+        try:
+            return UUID(data)
+        except ValueError as error:
+            raise serializers.ValidationError("This is no cursor of a page.") from error
+
+
+class Covering(Strict):
+    """What the kill switch covers. An empty part covers all."""
+
+    tenant = Text(max_length=64, required=False)
+    queue = Text(max_length=100, required=False)
+    name = Text(max_length=200, required=False)
+
+
+class Switch(Covering):
+    """The kill switch, as it is to be."""
+
+    paused = Truth()
+    reason = Text(max_length=500, required=False, allow_blank=True, default="")
+    for_seconds = serializers.FloatField(
+        min_value=0.001, max_value=LONGEST_PAUSE_SECONDS, required=False, allow_null=True
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs.get("for_seconds") and not attrs["paused"]:
+            raise serializers.ValidationError({"for_seconds": "Only a pause can end by itself."})
+        return attrs
+
+
+class TaskFilter(Strict):
+    """The query of the list of tasks."""
+
+    tenant = Text(max_length=64, required=False)
+    state = serializers.ChoiceField([state.value for state in TaskState], required=False)
+    name = Text(max_length=200, required=False)
+    queue = Text(max_length=100, required=False)
+    created_after = Instant(required=False)
+    created_before = Instant(required=False)
+    cursor = TaskId(required=False)
+    limit = serializers.IntegerField(min_value=1, max_value=LARGEST_PAGE, default=PAGE)

@@ -1,0 +1,151 @@
+"""`/v1/tasks`: enqueue, list, look, cancel, redrive."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+from uuid import UUID
+
+from django.db import OperationalError
+from django.urls import reverse
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from scheduling import clock, ledger
+from scheduling.api.v1 import idempotency
+from scheduling.api.v1.base import ApiView
+from scheduling.api.v1.filters import narrowed
+from scheduling.api.v1.kinds import Kind
+from scheduling.api.v1.new_task import as_stored, new_task
+from scheduling.api.v1.pagination import page
+from scheduling.api.v1.problems import Refused
+from scheduling.api.v1.representation import detail, history, summary
+from scheduling.api.v1.serializers import TaskFilter, parsed
+from scheduling.api.v1.tenancy import owner_meant, tenant_meant
+from scheduling.errors import UnknownTask, WrongState
+from scheduling.ledger import Accepted, NewTask, lock_wait
+from scheduling.models import Task
+from scheduling.models.task import TaskQuerySet
+from scheduling.states import TaskState
+from tenants.models import Scope, Tenant
+
+ATTEMPTS_SHOWN = 100
+"""The newest ones. A task that snoozes for ever has more than anybody reads."""
+
+NONE: Mapping[str, str] = {}
+
+
+class TasksView(ApiView):
+    """The list of tasks, and the way in."""
+
+    scopes: ClassVar[Mapping[str, Scope]] = {"GET": Scope.READ, "POST": Scope.ENQUEUE}
+
+    def post(self, request: Request) -> Response:
+        key = idempotency.key_from(request.META.get("HTTP_IDEMPOTENCY_KEY"))
+        body = self.json_object()
+        owner = owner_meant(self.caller, body.get("tenant"))
+        new = new_task(body, owner, key)
+        accepted = enqueue(new)
+        if accepted.created_at is None:
+            replayed = stored(accepted.task_id, owner)
+            return self.answer(replayed, status=200, headers={"Idempotency-Replayed": "true"})
+        return self.answer(as_stored(new, owner, accepted.task_id, accepted.created_at), status=201)
+
+    def answer(self, task: Task, *, status: int, headers: Mapping[str, str] = NONE) -> Response:
+        shown = detail(task, caller=self.caller, now=clock.now())
+        location = reverse("task", args=[task.id])
+        return Response(shown, status=status, headers={"Location": location, **headers})
+
+    def get(self, request: Request) -> Response:
+        asked = parsed(TaskFilter, request.query_params)
+        tenant = tenant_meant(self.caller, asked.pop("tenant", None))
+        cursor, limit = asked.pop("cursor", None), asked.pop("limit")
+        tasks = narrowed(readable(tenant).without_blobs(), asked)
+        found = page(tasks, cursor=cursor, limit=limit)
+        now = clock.now()
+        shown = [summary(task, caller=self.caller, now=now) for task in found.tasks]
+        return Response({"tasks": shown, "next": found.next_address(request._request)})
+
+
+class TaskView(ApiView):
+    """One task, with what happened to it."""
+
+    scopes: ClassVar[Mapping[str, Scope]] = {"GET": Scope.READ}
+
+    def get(self, request: Request, task_id: str) -> Response:
+        task = stored(parsed_id(task_id), self.caller.tenant)
+        attempts = list(task.history.order_by("-generation")[:ATTEMPTS_SHOWN])
+        shown = detail(task, caller=self.caller, now=clock.now())
+        return Response(shown | {"attempts": history(reversed(attempts))})
+
+
+class CancelView(ApiView):
+    """Queued: it will not run. Running: it is asked to stop."""
+
+    scopes: ClassVar[Mapping[str, Scope]] = {"POST": Scope.ENQUEUE}
+
+    def post(self, request: Request, task_id: str) -> Response:
+        visible = visible_id(task_id, self.caller.tenant)
+        [done] = ledger.cancel([visible])
+        if done.state is None:
+            raise UnknownTask(visible)
+        if not done.requested:
+            raise WrongState(visible, done.state, "cancelled")
+        task = stored(visible, self.caller.tenant)
+        status = 200 if done.state is TaskState.CANCELLED else 202
+        return Response(detail(task, caller=self.caller, now=clock.now()), status=status)
+
+
+class RedriveView(ApiView):
+    """A dead letter is queued again, with a fresh allowance."""
+
+    scopes: ClassVar[Mapping[str, Scope]] = {"POST": Scope.CONTROL}
+
+    def post(self, request: Request, task_id: str) -> Response:
+        visible = visible_id(task_id, self.caller.tenant)
+        redriven = ledger.redrive([visible])
+        task = stored(visible, self.caller.tenant)
+        if not redriven:
+            raise WrongState(visible, task.state, "redriven")
+        return Response(detail(task, caller=self.caller, now=clock.now()))
+
+
+def enqueue(new: NewTask) -> Accepted:
+    """Raises Refused when another request under the same key kept the ledger waiting for too long."""
+    try:
+        [accepted] = ledger.enqueue([new])
+    except OperationalError as error:
+        if new.idempotency_key and lock_wait.ran_out(error):
+            raise Refused(
+                Kind.IDEMPOTENCY_KEY_IN_USE,
+                "The first request with this key is not finished. Send it again in a moment.",
+            ) from error
+        raise
+    return accepted
+
+
+def readable(tenant: Tenant | None) -> TaskQuerySet:
+    """The tasks of a tenant, or all of them, with what their representation needs."""
+    return Task.objects.of(tenant).select_related("tenant", "schedule", "lease")
+
+
+def stored(task_id: UUID, tenant: Tenant | None) -> Task:
+    """Raises UnknownTask, also for a task of another tenant."""
+    task = readable(tenant).filter(pk=task_id).first()
+    if task is None:
+        raise UnknownTask(task_id)
+    return task
+
+
+def parsed_id(text: str) -> UUID:
+    """Raises UnknownTask for what no task can be called."""
+    try:
+        return UUID(text)
+    except ValueError:
+        raise UnknownTask(text) from None
+
+
+def visible_id(task_id: str, tenant: Tenant | None) -> UUID:
+    """The id of a task that the tenant may act on; tasks never change hands. Raises UnknownTask."""
+    parsed = parsed_id(task_id)
+    if not Task.objects.of(tenant).filter(pk=parsed).exists():
+        raise UnknownTask(parsed)
+    return parsed

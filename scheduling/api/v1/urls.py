@@ -1,0 +1,17 @@
+"""The addresses of version 1."""
+
+from django.urls import path
+
+from scheduling.api.v1 import fallbacks
+from scheduling.api.v1.execution_control import ExecutionControlView
+from scheduling.api.v1.tasks import CancelView, RedriveView, TasksView, TaskView
+
+urlpatterns = [
+    path("tasks", TasksView.as_view(), name="tasks"),
+    path("tasks/<str:task_id>", TaskView.as_view(), name="task"),
+    path("tasks/<str:task_id>/cancel", CancelView.as_view(), name="task-cancel"),
+    path("tasks/<str:task_id>/redrive", RedriveView.as_view(), name="task-redrive"),
+    path("execution-control", ExecutionControlView.as_view(), name="execution-control"),
+    path("<path:rest>", fallbacks.no_such_address),
+    path("", fallbacks.no_such_address, {"rest": ""}),
+]
