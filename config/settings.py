@@ -183,6 +183,7 @@ LOGGING = {
     "loggers": {
         "django": {"handlers": [], "propagate": True},
         "django.request": {"level": "ERROR"},  # a tenant over its limit must not flood the log
+        "gunicorn.error": {"handlers": [], "propagate": True},
         "httpx": {"level": "WARNING"},
     },
 }

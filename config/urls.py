@@ -1,6 +1,7 @@
 """Every address of the project."""
 
 from django.urls import include, path
+from django.views.generic import RedirectView
 
 from scheduling.admin import console
 from scheduling.api.health import HealthView, ReadyView
@@ -10,6 +11,7 @@ urlpatterns = [
     path("healthz", HealthView.as_view(), name="health"),
     path("readyz", ReadyView.as_view(), name="ready"),
     path("admin/", console.urls),
+    path("", RedirectView.as_view(pattern_name="admin:index")),
 ]
 
 handler400 = "scheduling.api.v1.fallbacks.bad_request"
