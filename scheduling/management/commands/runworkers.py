@@ -1,0 +1,89 @@
+"""`manage.py runworkers`: claim tasks and run them, until told to stop."""
+
+import os
+from argparse import ArgumentTypeError
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from scheduling.workers.options import Options
+from scheduling.workers.supervisor import Supervisor
+
+STANDARD = Options()
+
+
+class Command(BaseCommand):
+    help = (
+        "Run tasks. SIGTERM or Ctrl-C: claim nothing more, finish what runs within the grace period, hand "
+        "the rest back uncharged. A second time: now."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--processes",
+            type=count,
+            default=os.cpu_count() or 1,
+            help="worker processes; default: one for each core (%(default)s)",
+        )
+        parser.add_argument(
+            "--threads",
+            type=count,
+            default=STANDARD.threads,
+            help="slots in each process: handlers that run at once; default: %(default)s",
+        )
+        parser.add_argument(
+            "--queues",
+            type=names,
+            default=STANDARD.queues,
+            metavar="A,B",
+            help="claim from these queues only; default: from every queue",
+        )
+        parser.add_argument(
+            "--lease-seconds",
+            type=seconds,
+            default=STANDARD.lease,
+            metavar="S",
+            help="how long a claim lasts unless renewed, which happens every third of it; default: 30",
+        )
+        parser.add_argument(
+            "--grace-seconds",
+            type=seconds,
+            default=STANDARD.grace,
+            metavar="S",
+            help="how long handlers may go on after a stop was asked for; default: 30",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        Supervisor(
+            Options(
+                processes=options["processes"],
+                threads=options["threads"],
+                queues=options["queues"],
+                lease=options["lease_seconds"],
+                grace=options["grace_seconds"],
+            )
+        ).run()
+
+
+def count(text: str) -> int:
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise ArgumentTypeError(f"{text!r} is not a whole number above 0")
+
+
+def seconds(text: str) -> timedelta:
+    try:
+        length = timedelta(seconds=float(text))
+    except (ValueError, OverflowError):
+        length = timedelta()
+    if length > timedelta():
+        return length
+    raise ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+
+
+def names(text: str) -> frozenset[str]:
+    queues = frozenset(name.strip() for name in text.split(",") if name.strip())
+    if queues:
+        return queues
+    raise ArgumentTypeError("names no queue; leave it out for every queue")

@@ -1,0 +1,29 @@
+"""How many tasks a worker process claims ahead of its free slots. Pure.
+
+A commit costs as much as many short tasks, so short tasks are claimed in batches. What is claimed ahead
+is work no other process can start, so it is only ever what the slots get through in about ten
+milliseconds, as measured on the tasks just run. A long task among them ends the claiming ahead.
+"""
+
+from collections.abc import Collection
+
+HORIZON = 0.010
+"""Seconds of work to hold beyond what is running."""
+MOST_AHEAD = 128
+FEWEST_SAMPLES = 4
+"""With fewer run times than this nothing is known, and nothing is claimed ahead."""
+SAMPLES = 64
+"""As many of the latest run times are worth looking at."""
+PATIENCE = 0.050
+"""Seconds after which what was claimed ahead and could not be started is handed back."""
+
+
+def ahead(run_times: Collection[float], moving_slots: int) -> int:
+    """How many to hold beyond the free slots, given the latest run times in seconds.
+
+    `moving_slots` are those not stuck in a long task: only they will get to what is held.
+    """
+    if len(run_times) < FEWEST_SAMPLES:
+        return 0
+    mean = sum(run_times) / len(run_times)
+    return int(min(moving_slots * HORIZON / max(mean, 1e-6), MOST_AHEAD))

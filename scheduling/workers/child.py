@@ -1,0 +1,88 @@
+"""A worker process as its supervisor sees it, alive and dead."""
+
+import os
+import signal
+import tempfile
+from functools import partial
+from uuid import UUID, uuid4
+
+from scheduling import clock
+from scheduling.workers import blame, process
+from scheduling.workers.appetite import MOST_AHEAD
+from scheduling.workers.board import Board
+from scheduling.workers.fork import fork
+from scheduling.workers.options import Options
+from scheduling.workers.undertaking import Death
+
+NOTE_LIMIT = 2000
+"""Characters of a crash's traceback that are kept with the attempt."""
+
+
+class Child:
+    """Forked when it is made. It has its board and its crash report in common with this process."""
+
+    def __init__(self, options: Options, lifeline: tuple[int, int]) -> None:
+        """`lifeline` is a pipe. The child waits at its first end for the second, kept here, to be closed."""
+        self.worker: UUID = uuid4()
+        self.born_at = clock.monotonic()
+        self.was_killed = False
+        self._options = options
+        # Every slot may be taken by a zombie while as many claims are held again.
+        self.board = Board(2 * options.threads + MOST_AHEAD)
+        self._crash_report = tempfile.TemporaryFile()  # noqa: SIM115  # closed in `forget`
+        self.pid = fork(partial(self._live, lifeline))
+
+    def _live(self, lifeline: tuple[int, int]) -> int:
+        watched, kept = lifeline
+        os.close(kept)
+        return process.live(
+            self.worker, self._options, self.board, self._crash_report, lifeline=watched
+        )
+
+    def ask_to_stop(self) -> None:
+        os.kill(self.pid, signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it now. What it ran is not to blame."""
+        self.was_killed = True
+        os.kill(self.pid, signal.SIGKILL)
+
+    def age(self) -> float:
+        return clock.monotonic() - self.born_at
+
+    def death(self, status: int) -> Death | None:
+        """What is left to do after it ended with that wait status. None: it left nothing behind."""
+        if self.board.is_signed_off():
+            return None
+        report = self._read_crash_report()
+        return Death(
+            worker=self.worker,
+            blamed=frozenset() if self.was_killed else self._blamed(status, report),
+            note=f"The worker process {how_it_ended(status)}.\n{report.decode(errors='replace')}"[
+                :NOTE_LIMIT
+            ].rstrip(),
+            patience=self._options.lease.total_seconds(),
+        )
+
+    def _blamed(self, status: int, report: bytes) -> frozenset[tuple[UUID, int]]:
+        if status == process.OWED_SOMETHING << 8:
+            return frozenset()
+        return blame.to_blame(
+            self.board.records(),
+            confessed=self.board.confessed(),
+            crashed=blame.crashing_thread(report),
+        )
+
+    def _read_crash_report(self) -> bytes:
+        self._crash_report.seek(0)
+        return self._crash_report.read()
+
+    def forget(self) -> None:
+        self.board.close()
+        self._crash_report.close()
+
+
+def how_it_ended(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        return f"was ended by {signal.Signals(os.WTERMSIG(status)).name}"
+    return f"exited with code {os.waitstatus_to_exitcode(status)}"

@@ -1,0 +1,82 @@
+"""Claims as much as the slots can start at once, and a little ahead when tasks are short."""
+
+from collections import deque
+from uuid import UUID
+
+from scheduling import clock, ledger
+from scheduling.ledger.wake import SLOWEST_LOOK
+from scheduling.workers import appetite
+from scheduling.workers.hand import Hand
+from scheduling.workers.options import Options
+from scheduling.workers.slots import Report, Slots
+from scheduling.workers.timeouts import FOREVER, Watch
+
+CONTENDED_WAIT = 0.003
+"""Seconds after which a claim that met other claims looks again."""
+AT_ONCE = 0.0
+
+
+class Claiming:
+    """Between the ledger and the slots. Knows how much room there is, and when to look for work next."""
+
+    def __init__(
+        self, worker: UUID, options: Options, hand: Hand, slots: Slots, watch: Watch
+    ) -> None:
+        self._worker = worker
+        self._queues = options.queues
+        self._lease = options.lease
+        self._hand = hand
+        self._slots = slots
+        self._watch = watch
+        self._run_times: deque[float] = deque(maxlen=appetite.SAMPLES)
+        self._in_slots = 0
+        """Claims given to slots that are not free of them again: waiting, running, zombies."""
+        self._looks_at = AT_ONCE
+
+    @property
+    def due_at(self) -> float:
+        if self._slots.waiting():
+            return self._slots.last_start + appetite.PATIENCE
+        return self._looks_at if self._room() > 0 else FOREVER
+
+    def look_now(self) -> None:
+        """There may be work, or a tenant below its cap again."""
+        self._looks_at = AT_ONCE
+
+    def note(self, report: Report) -> None:
+        if report.slot_is_free:
+            self._in_slots -= 1
+            self._run_times.append(report.seconds)
+
+    def run(self) -> None:
+        """Fill the slots. What other processes could start sooner is handed back."""
+        now = clock.monotonic()
+        if self._slots.waiting() and now >= self._slots.last_start + appetite.PATIENCE:
+            self.take_back()
+        room = self._room()
+        if room > 0 and now >= self._looks_at:
+            self._claim(room, now)
+
+    def take_back(self) -> None:
+        """Release what was claimed and not started."""
+        taken = self._slots.take_back()
+        self._in_slots -= len(taken)
+        self._hand.release(taken)
+
+    def _room(self) -> int:
+        ahead = appetite.ahead(self._run_times, self._slots.moving(appetite.HORIZON))
+        return self._slots.count + ahead - self._in_slots
+
+    def _claim(self, room: int, now: float) -> None:
+        got = ledger.claim(self._worker, limit=room, queues=self._queues, lease=self._lease)
+        if got.contended:
+            self._looks_at = now + CONTENDED_WAIT
+        elif len(got.claims) < room:
+            self._looks_at = now + SLOWEST_LOOK.total_seconds()
+        lease_ends_at = now + self._lease.total_seconds()
+        for claim in got.claims:
+            held = self._hand.take(claim, claimed_at=now, lease_ends_at=lease_ends_at)
+            self._slots.put(held)
+        self._in_slots += len(got.claims)
+        if got.claims:
+            self._watch.expect(lease_ends_at)

@@ -1,0 +1,104 @@
+"""From a claim to a verdict: resolve the task, perform it, and put what came of it into words."""
+
+from functools import cache, lru_cache
+from inspect import iscoroutinefunction
+from typing import Any
+
+from scheduling import registry
+from scheduling.context import Context
+from scheduling.errors import InvalidTask, UnknownHandler
+from scheduling.ledger.values import Stop, Verdict
+from scheduling.ledger_task import LedgerTask
+from scheduling.workers import verdicts
+from scheduling.workers.coroutines import Coroutines, RunningCoroutine
+from scheduling.workers.held import Held, Interruptible
+from scheduling.workers.timeouts import Interrupt, Watch
+from tenants.current import acting_for
+from tenants.models import Tenant
+
+is_coroutine_function = cache(iscoroutinefunction)
+
+
+class Executor:
+    """Runs handlers for the slots of one process. Nothing a handler does or raises gets past `execute`."""
+
+    def __init__(self, watch: Watch, coroutines: Coroutines) -> None:
+        self._watch = watch
+        self._coroutines = coroutines
+
+    def execute(self, held: Held) -> Verdict:
+        """Run the claim's handler, in this thread or on the event loop, and say what came of it."""
+        claim = held.claim
+        try:
+            task = registry.get(claim.name)
+            args, kwargs = claim.arguments()
+        except UnknownHandler as error:
+            return verdicts.of_unknown_handler(claim, error)
+        except ValueError as error:
+            return verdicts.of_corrupt_arguments(error)
+        try:
+            with acting_for(owner(claim.tenant_id, claim.tenant)):
+                result = self._perform(held, task, args, kwargs)
+        except BaseException as error:  # noqa: BLE001  # SystemExit ends an attempt, not the worker
+            return self._failed(held, task, args, kwargs, error)
+        if held.cancel_requested and held.cancelled.was_seen:
+            return Stop()
+        return verdicts.of_result(result)
+
+    def _perform(
+        self, held: Held, task: LedgerTask, args: list[Any], kwargs: dict[str, Any]
+    ) -> Any:
+        if task.takes_context:
+            args = [Context(held.claim, task, held.cancelled, held.lease_lost), *args]
+        held.start_clock()
+        if is_coroutine_function(task.func):
+            return self._await(held, self._coroutines.start(task.func(*args, **kwargs)))
+        if held.overdue_at is None:
+            return task.func(*args, **kwargs)
+        interrupt = Interrupt()
+        try:
+            self._keep_time(held, interrupt)
+            return task.func(*args, **kwargs)
+        finally:
+            held.running = None
+            interrupt.close()
+
+    def _await(self, held: Held, coroutine: RunningCoroutine) -> Any:
+        try:
+            self._keep_time(held, coroutine)
+            return coroutine.result()
+        finally:
+            held.running = None
+
+    def _keep_time(self, held: Held, running: Interruptible) -> None:
+        held.running = running
+        if held.overdue_at is not None:
+            self._watch.expect(held.overdue_at)
+
+    def _failed(
+        self,
+        held: Held,
+        task: LedgerTask,
+        args: list[Any],
+        kwargs: dict[str, Any],
+        error: BaseException,
+    ) -> Verdict:
+        if held.cancel_requested:
+            return Stop()
+        if isinstance(error, TypeError) and was_not_entered(error):
+            try:
+                registry.bind(task, args, kwargs)
+            except InvalidTask as misfit:
+                return verdicts.of_unknown_handler(held.claim, misfit)
+        return verdicts.of_error(held.claim, task, error)
+
+
+def was_not_entered(error: BaseException) -> bool:
+    """Whether the call itself failed: the arguments are those of another version of the handler."""
+    return verdicts.handlers_part(error.__traceback__) is None
+
+
+@lru_cache(maxsize=1024)
+def owner(tenant_id: int, slug: str) -> Tenant:
+    """The tenant as a claim knows it. Whatever else is asked of the row is read when it is asked."""
+    return Tenant.from_db(None, ["id", "slug"], [tenant_id, slug])

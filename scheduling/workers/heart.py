@@ -1,0 +1,51 @@
+"""Keeps the leases of this process alive: all of them in one batch, every third of their length."""
+
+from collections.abc import Collection
+from datetime import timedelta
+from uuid import UUID
+
+from scheduling import clock, ledger
+from scheduling.workers.hand import Hand
+from scheduling.workers.held import Held
+
+
+class Heart:
+    """Beats in the pool's thread, before anything else there.
+
+    A thread and a connection of its own would not make it steadier: what delays the pool, a database that
+    does not answer or handlers that keep the interpreter busy, delays every thread, and the ledger then
+    needs no second writer to say so. A handler whose lease runs out meanwhile is told by the watch.
+    """
+
+    def __init__(self, hand: Hand, lease: timedelta) -> None:
+        self.due_at = 0.0
+        self._hand = hand
+        self._lease = lease
+
+    def beat_now(self) -> None:
+        """Somebody was asked to stop, and renewing tells who."""
+        self.due_at = 0.0
+
+    def run(self) -> None:
+        """Renew everything held; drop what is not ours any more, and pass on who is asked to stop."""
+        asked_at = clock.monotonic()
+        self.due_at = asked_at + self._lease.total_seconds() / 3
+        for held in self._hand.held():
+            if held.lease_lost.is_set():
+                self._hand.drop(held)
+        leased = self._hand.leased()
+        if not leased:
+            return
+        renewal = ledger.renew([held.claim for held in leased], lease=self._lease)
+        stale = {(one.task_id, one.generation) for one in renewal.stale}
+        for held in leased:
+            if (held.claim.task_id, held.claim.generation) in stale:
+                self._hand.drop(held)
+            else:
+                held.lease_ends_at = asked_at + self._lease.total_seconds()
+                self._pass_on(held, renewal.cancel_requested)
+
+    def _pass_on(self, held: Held, cancel_requested: Collection[UUID]) -> None:
+        if held.claim.task_id in cancel_requested and not held.cancel_requested:
+            held.cancel_requested = True
+            held.cancelled.set()

@@ -1,0 +1,109 @@
+"""Keeps what a handler left in its database connections from the next one, and from the settlement.
+
+Left behind may be an open transaction, a changed session, a broken connection, or the connections of
+threads that the handler started and that have ended. A handler that never touched the database costs
+next to nothing here.
+"""
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Lock, Thread, current_thread, local, main_thread
+from typing import Any
+
+from django.db import Error, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
+
+CHANGES_SESSION = re.compile(
+    r"\A\s*(?!select|insert|update|delete|with|values|savepoint|release|rollback to|explain)"
+    r"|set_config|advisory_lock(?!_shared_x|.*xact)",
+    re.IGNORECASE,
+)
+"""SQL that may outlive its transaction: settings, pragmas, temporary tables, locks of the session."""
+
+
+class _Thread(local):
+    tended = False
+    """Whether this thread clears its own connections after each handler."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stray:
+    """A connection of a thread that nobody tends."""
+
+    thread: Thread
+    connection: BaseDatabaseWrapper
+
+
+_this_thread = _Thread()
+_strays: list[Stray] = []
+_strays_lock = Lock()
+
+
+def watch_connections() -> None:
+    """Once per worker process, before any handler runs."""
+    connection_created.connect(_opened, dispatch_uid="scheduling.workers.leftovers")
+
+
+def tend_this_thread() -> None:
+    """Promise that `clear` is called in this thread after each handler."""
+    _this_thread.tended = True
+
+
+def are_elsewhere() -> bool:
+    """Whether handlers opened connections in threads that are not tended."""
+    return bool(_strays)
+
+
+def clear() -> None:
+    """Leave this thread's connections as good as new, and close those of threads that have ended."""
+    for connection in connections.all(initialized_only=True):
+        if _is_spoilt(connection):
+            _discard(connection)
+        else:
+            connection.close_if_unusable_or_obsolete()
+    if _strays:
+        _close_strays()
+
+
+def _opened(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
+    thread = current_thread()
+    if thread is main_thread():
+        return  # the pool's own
+    if _note_changes not in connection.execute_wrappers:
+        connection.execute_wrappers.append(_note_changes)
+    if not _this_thread.tended:
+        with _strays_lock:
+            _strays.append(Stray(thread, connection))
+
+
+def _note_changes(execute: Any, sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:  # noqa: FBT001  # Django's signature
+    if CHANGES_SESSION.search(str(sql)):
+        context["connection"].session_changed = True
+    return execute(sql, params, many, context)
+
+
+def _is_spoilt(connection: BaseDatabaseWrapper) -> bool:
+    return (
+        connection.in_atomic_block
+        or connection.closed_in_transaction
+        or getattr(connection, "session_changed", False)
+    )
+
+
+def _discard(connection: BaseDatabaseWrapper) -> None:
+    """Roll back by closing. The next handler gets a new wrapper, since no state of this one is to be trusted."""
+    del connections[connection.alias]
+    with suppress(Error):  # a broken connection may fail to close; it is let go of either way
+        connection.close()
+
+
+def _close_strays() -> None:
+    with _strays_lock:
+        ended = [stray for stray in _strays if not stray.thread.is_alive()]
+        _strays[:] = [stray for stray in _strays if stray.thread.is_alive()]
+    for stray in ended:
+        stray.connection.inc_thread_sharing()  # its thread is gone, so there is nobody to share with
+        with suppress(Error):
+            stray.connection.close()

@@ -1,0 +1,103 @@
+"""The threads that run handlers: a fixed set, each taking one claim after the other."""
+
+import logging
+import os
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from threading import Thread, get_ident
+
+from scheduling import clock
+from scheduling.ledger.values import Verdict
+from scheduling.workers import leftovers
+from scheduling.workers.blame import handler_at
+from scheduling.workers.board import Board
+from scheduling.workers.doorbell import Doorbell
+from scheduling.workers.held import Held
+
+logger = logging.getLogger(__name__)
+
+end_process = os._exit  # as it is before `blame` makes it confess
+BROKEN = 70
+"""Exit code of a process whose own code failed in a slot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A handler has come to an end, or was given up on."""
+
+    held: Held
+    verdict: Verdict
+    seconds: float
+    """How long it ran."""
+    slot_is_free: bool = True
+
+
+class Slots:
+    """Claims go in at one end, reports come out at the other. Used by one thread, the pool's."""
+
+    def __init__(
+        self, count: int, execute: Callable[[Held], Verdict], board: Board, bell: Doorbell
+    ) -> None:
+        self.count = count
+        self.reports: deque[Report] = deque()
+        self._execute = execute
+        self._board = board
+        self._bell = bell
+        self._waiting: SimpleQueue[Held] = SimpleQueue()
+        self._busy_since: dict[int, float] = {}
+        self.last_start = 0.0
+        """When something last went in or was started (monotonic seconds)."""
+
+    def start(self) -> None:
+        for number in range(1, self.count + 1):
+            Thread(target=self._run, name=f"slot-{number}", daemon=True).start()
+
+    def put(self, held: Held) -> None:
+        self.last_start = clock.monotonic()
+        self._waiting.put(held)
+
+    def waiting(self) -> int:
+        """How many claims no slot has got to."""
+        return self._waiting.qsize()
+
+    def take_back(self) -> list[Held]:
+        """The claims no slot has got to. No slot will."""
+        taken = []
+        while True:
+            try:
+                taken.append(self._waiting.get_nowait())
+            except Empty:
+                return taken
+
+    def moving(self, longest: float) -> int:
+        """How many slots are free, or busy for no longer than so many seconds."""
+        since = clock.monotonic() - longest
+        return self.count - sum(start < since for start in tuple(self._busy_since.values()))
+
+    def _run(self) -> None:
+        leftovers.tend_this_thread()
+        pid, thread = os.getpid(), get_ident()
+        try:
+            while True:
+                held = self._waiting.get()
+                report = self._work(held, thread)
+                if os.getpid() != pid:  # a handler forked, and its child came back here as well
+                    end_process(0)
+                leftovers.clear()
+                self._board.finish(held.place)
+                self._busy_since.pop(thread, None)
+                self.reports.append(report)
+                self._bell.ring()
+        except BaseException:
+            logger.critical("A slot failed in code of ours; ending the process.", exc_info=True)
+            end_process(BROKEN)
+
+    def _work(self, held: Held, thread: int) -> Report:
+        start = self.last_start = self._busy_since[thread] = clock.monotonic()
+        claim = held.claim
+        self._board.start(held.place, claim.task_id, claim.generation, thread)
+        handler_at.set(held.place)
+        verdict = self._execute(held)
+        return Report(held, verdict, clock.monotonic() - start)

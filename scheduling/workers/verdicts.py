@@ -1,0 +1,110 @@
+"""What is said of a claim, given what its handler returned or raised. No database, no threads."""
+
+import logging
+import traceback
+from datetime import timedelta
+from types import TracebackType
+from typing import Any
+
+from scheduling import payload, retry
+from scheduling.errors import (
+    InvalidTask,
+    PermanentFailure,
+    RetryAfter,
+    Snoozed,
+    TaskTimeout,
+    UnknownHandler,
+    not_negative,
+)
+from scheduling.ledger.values import Claim, Fail, Failure, Snooze, Succeed, Verdict
+from scheduling.ledger_task import LedgerTask
+
+logger = logging.getLogger(__name__)
+
+MESSAGE_LIMIT = 4 * 1024
+TRACEBACK_LIMIT = 32 * 1024
+RESULT_LIMIT = 1024 * 1024
+"""Bytes of JSON. What is larger belongs into a store of its own, with the result saying where."""
+
+
+def of_result(result: Any) -> Verdict:
+    """Success, or a failure for good if the result cannot be kept: the handler's work is done, not undone."""
+    if result is None:
+        return Succeed()
+    try:
+        result_json = payload.dumps(result, field="result")
+        check_size(result_json)
+    except InvalidTask as error:
+        return Fail(described(error), retry_in=None)
+    return Succeed(result_json)
+
+
+def check_size(result_json: str) -> None:
+    """Raises InvalidTask for what is too large to keep."""
+    size = len(result_json.encode())
+    if size > RESULT_LIMIT:
+        raise InvalidTask(
+            {"result": f"is {size:,} bytes of JSON, and at most {RESULT_LIMIT:,} are kept"}
+        )
+
+
+def of_error(claim: Claim, task: LedgerTask, error: BaseException) -> Verdict:
+    """An ordinary failed attempt, whatever was raised, unless the handler chose its words."""
+    match error:
+        case Snoozed():
+            return Snooze(error.delay)
+        case PermanentFailure():
+            return Fail(described(error), retry_in=None)
+        case RetryAfter():
+            return Fail(described(error), retry_in=error.delay)
+        case _:
+            return Fail(described(error), retry_in=backoff(task, claim.attempt))
+
+
+def of_unknown_handler(claim: Claim, error: UnknownHandler | InvalidTask) -> Verdict:
+    """Another worker may run newer or older code that knows it, so it is tried again."""
+    return Fail(described(error), retry_in=retry.backoff(claim.attempt), unknown_handler=True)
+
+
+def of_corrupt_arguments(error: ValueError) -> Verdict:
+    return Fail(described(error), retry_in=None)
+
+
+def of_endless(claim: Claim) -> Verdict:
+    """Its time is up and it cannot be stopped. The task's own backoff is not asked: no time to run more code."""
+    return Fail(described(TaskTimeout()), retry_in=retry.backoff(claim.attempt))
+
+
+def backoff(task: LedgerTask, attempt: int) -> timedelta:
+    """The task's own, or ours: also when its own raises or answers with something that is no delay."""
+    if task.backoff is None:
+        return retry.backoff(attempt)
+    try:
+        return not_negative(task.backoff(attempt))
+    except Exception:  # any code may stand there, and the failure must be settled
+        logger.exception("The backoff of %s did not answer; using the default.", task.ledger_name)
+        return retry.backoff(attempt)
+
+
+def described(error: BaseException) -> Failure:
+    lines = traceback.format_exception(type(error), error, handlers_part(error.__traceback__))
+    return Failure(
+        f"{type(error).__module__}.{type(error).__qualname__}",
+        clean_message(error),
+        payload.clean_text("".join(lines), TRACEBACK_LIMIT),
+    )
+
+
+def clean_message(error: BaseException) -> str:
+    try:
+        message = str(error)
+    except Exception as nested:  # noqa: BLE001  # __str__ of a handler's exception is the handler's code
+        message = f"(its text cannot be had: {type(nested).__name__})"
+    return payload.clean_text(message, MESSAGE_LIMIT)
+
+
+def handlers_part(frames: TracebackType | None) -> TracebackType | None:
+    """Without the frames of ours that led to the handler."""
+    while frames and frames.tb_frame.f_globals.get("__name__", "").startswith(__package__):
+        frames = frames.tb_next
+    return frames
