@@ -21,6 +21,10 @@ Database = pysqlite3.dbapi2
 MAX_QUERY_PARAMS = 32_766
 """SQLite's compile-time default; `pysqlite3` has no `getlimit` to ask with."""
 
+CACHED_STATEMENTS = 1024
+"""Compiled statements kept per connection. Once the driver's cache is full it drops what came last, so a
+cache of its default 100, filled by migrations or admin pages, would compile every hot statement anew."""
+
 for _name, _parse in (
     ("date", parse_date),
     ("time", parse_time),
@@ -82,6 +86,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def get_connection_params(self) -> dict[str, Any]:
         params = super().get_connection_params()
         self.patience = float(params.get("timeout", 5.0))
+        params.setdefault("cached_statements", CACHED_STATEMENTS)
         return params
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
