@@ -1,0 +1,49 @@
+"""`manage.py prune`: forget what is over."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from scheduling import clock, ledger
+from tenants.management.plain import PlainCommand, duration
+from tenants.models import Tenant
+
+KEPT = timedelta(days=30)
+
+
+class Command(PlainCommand):
+    help = (
+        "Delete tasks that succeeded or were cancelled, with their history, in small transactions that "
+        "disturb nobody. A tenant's own retention counts before --older-than. Dead letters stay."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--older-than",
+            type=duration,
+            default=KEPT,
+            metavar="30d",
+            help="how long ago they ended; default: 30d",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        keep, verbose = options["older_than"], options["verbosity"] > 0
+        for tenant in Tenant.objects.all():
+            for pruned in running_totals(tenant, keep):
+                if verbose:
+                    self.stdout.write(f"{tenant}: {pruned} tasks pruned")
+        ledger.prune_throughput(before=clock.now() - keep)
+
+
+def running_totals(tenant: Tenant, keep: timedelta) -> Iterator[int]:
+    """Prune chunk by chunk; how many are gone so far, after each chunk that found some."""
+    total, after = 0, None
+    while True:
+        chunk = ledger.prune(tenant, keep=keep, after=after)
+        total, after = total + chunk.pruned, chunk.after
+        if chunk.pruned:
+            yield total
+        if after is None:
+            return

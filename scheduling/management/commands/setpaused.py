@@ -1,0 +1,78 @@
+"""`manage.py setpaused`: the kill switch, with no server needed."""
+
+import getpass
+import os
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from scheduling import ledger
+from scheduling.ledger import Receipt
+from scheduling.options import faults
+from scheduling.payload import clean_text
+from tenants.management.plain import PlainCommand, Wrong, duration, tenant_called, truth
+
+REASON_LENGTH_MAX = 500
+
+
+class Command(PlainCommand):
+    help = (
+        "Stop new executions, or let them go on: of everything, or of a tenant, a queue, a name and any "
+        "combination. What runs finishes; what waits is kept. Holds from when this command returns."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("paused", type=truth, metavar="true|false")
+        parser.add_argument("--tenant", help="only this tenant's tasks")
+        parser.add_argument("--queue", default="", help="only tasks in this queue")
+        parser.add_argument("--name", default="", help="only tasks of this name")
+        parser.add_argument("--reason", default="", help="why, for whoever wonders")
+        parser.add_argument(
+            "--for", dest="duration", type=duration, metavar="10m", help="ends by itself after that"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        scope = scope_from(options)
+        reason, lasting = clean_text(options["reason"], REASON_LENGTH_MAX), options["duration"]
+        if options["paused"]:
+            receipt = ledger.pause(**scope, reason=reason, by=who(), duration=lasting)
+        elif lasting:
+            raise Wrong("--for goes with true: only a pause ends by itself.")
+        else:
+            receipt = ledger.resume(**scope, by=who())
+        self.stdout.write(described(receipt))
+
+
+def scope_from(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What is covered, as the ledger's verbs take it."""
+    words = {part: options[part] for part in ("queue", "name")}
+    if wrong := faults(**{part: word or None for part, word in words.items()}):
+        raise Wrong(" ".join(f"--{part} {fault}." for part, fault in wrong.items()))
+    slug = options["tenant"]
+    return {"tenant": tenant_called(slug) if slug else None, **words}
+
+
+def who() -> str:
+    """The user of the operating system; containers often have none of a name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"
+
+
+def described(receipt: Receipt) -> str:
+    """What, since when, until when, by whom, why, and what still runs."""
+    verb = "paused" if receipt.paused else "not paused"
+    lines = [
+        f"{receipt.scope}: {verb} since {utc(receipt.since)}, by {receipt.by}",
+        f"until: {utc(receipt.expires_at)}" if receipt.expires_at else "",
+        f"reason: {receipt.reason}" if receipt.reason else "",
+        f"in flight: {receipt.in_flight}" + (", which finish" if receipt.in_flight else ""),
+    ]
+    return "\n".join(filter(None, lines))
+
+
+def utc(instant: datetime) -> str:
+    return f"{instant:%F %T} UTC"

@@ -1,0 +1,57 @@
+"""What the commands share: how arguments are read, and how errors reach the one who typed."""
+
+from argparse import ArgumentTypeError
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError
+
+from scheduling import durations
+from tenants.models import Scope, Tenant
+
+
+class PlainCommand(BaseCommand):
+    """A command that says in one sentence on stderr what is wrong, and ends with exit code 2."""
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        try:
+            return super().execute(*args, **options)
+        except OperationalError as error:
+            cause = str(error).strip() or type(error).__name__
+            raise Wrong(f"The ledger does not answer: {cause}") from error
+
+
+class Wrong(CommandError):
+    """Exit code 2, as for arguments that cannot be read."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence, returncode=2)
+
+
+def tenant_called(slug: str) -> Tenant:
+    tenant = Tenant.objects.filter(slug=slug).first()
+    if tenant is None:
+        raise Wrong(f"There is no tenant {slug!r}.")
+    return tenant
+
+
+def duration(text: str) -> timedelta:
+    try:
+        return durations.parse(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
+def truth(text: str) -> bool:
+    try:
+        return {"true": True, "false": False}[text.lower()]
+    except KeyError:
+        raise ArgumentTypeError(f"{text!r} is neither true nor false.") from None
+
+
+def scopes(text: str) -> list[str]:
+    named = [name.strip() for name in text.split(",")]
+    if unknown := [name for name in named if name not in Scope.values]:
+        raise ArgumentTypeError(f"{unknown[0]!r} is no scope. They are: {', '.join(Scope.values)}.")
+    return named
