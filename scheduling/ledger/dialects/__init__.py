@@ -3,9 +3,11 @@
 The verbs ask for what they need done; only these modules know which database does it.
 """
 
+from collections.abc import Callable
 from functools import cache
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from scheduling.ledger.dialects.interface import (
     Dialect,
@@ -37,17 +39,18 @@ __all__ = [
 
 def dialect() -> Dialect:
     """The dialect of the database that the ledger is on. NotImplementedError for a third kind."""
-    return _dialect_for(connection.vendor)
+    connection = connections[DEFAULT_DB_ALIAS]
+    return _dialect_of(connection.vendor)(connection)
 
 
 @cache
-def _dialect_for(vendor: str) -> Dialect:
+def _dialect_of(vendor: str) -> Callable[[BaseDatabaseWrapper], Dialect]:
     if vendor == "sqlite":
         from scheduling.ledger.dialects.sqlite import SQLite
 
-        return SQLite()
+        return SQLite
     if vendor == "postgresql":
         from scheduling.ledger.dialects.postgres import Postgres
 
-        return Postgres()
+        return Postgres
     raise NotImplementedError(f"The ledger runs on SQLite and PostgreSQL, not on {vendor}.")

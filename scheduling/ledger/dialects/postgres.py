@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from scheduling.ledger.dialects import notifications
 from scheduling.ledger.dialects.interface import (
@@ -247,8 +247,12 @@ DUE_SCHEDULES = f"""
 class Postgres:
     """See `Dialect`, which this implements."""
 
+    def __init__(self, connection: BaseDatabaseWrapper) -> None:
+        """For one verb, in the thread that the connection belongs to."""
+        self._connection = connection
+
     def now(self) -> datetime:
-        return _utc(_run("SELECT clock_timestamp()").fetchone()[0])
+        return _utc(self._run("SELECT clock_timestamp()").fetchone()[0])
 
     # Enqueue
 
@@ -256,13 +260,13 @@ class Postgres:
         self, tenant_id: int, count: int, now: datetime | None, *, rated: bool
     ) -> datetime | None:
         values = {"tenant": tenant_id, "count": count, "now": now, "rated": rated}
-        row = _run(ADMIT, values).fetchone()
+        row = self._run(ADMIT, values).fetchone()
         return _utc(row[0]) if row else None
 
     def tasks_with_keys(
         self, keys: Collection[tuple[int, str]]
     ) -> Mapping[tuple[int, str], tuple[UUID, str | None]]:
-        rows = _run(TASKS_WITH_KEYS, _columns(keys, 2))
+        rows = self._run(TASKS_WITH_KEYS, _columns(keys, 2))
         return {(tenant, key): (task, fingerprint) for tenant, key, task, fingerprint in rows}
 
     def insert_tasks(self, rows: Sequence[tuple[UUID, NewTask]], now: datetime) -> None:
@@ -287,59 +291,59 @@ class Postgres:
             ],
             13,
         )
-        _run(INSERT_TASKS, [now, *columns])
+        self._run(INSERT_TASKS, [now, *columns])
 
     def insert_schedules(self, rows: Sequence[tuple[UUID, int, int, datetime, Readiness]]) -> None:
-        _run(INSERT_SCHEDULES, _columns([(*row[:4], row[4].value) for row in rows], 5))
+        self._run(INSERT_SCHEDULES, _columns([(*row[:4], row[4].value) for row in rows], 5))
 
     def share_lanes(self, lanes: Collection[tuple[int, str]]) -> Mapping[tuple[int, str], int]:
         wanted = _columns(lanes, 2)
         found = self._share_lanes(wanted)
         if len(found) < len(lanes):
-            _run(ADD_LANES, wanted)
+            self._run(ADD_LANES, wanted)
             found = self._share_lanes(wanted)
         return found
 
     def _share_lanes(self, wanted: list[list[Any]]) -> dict[tuple[int, str], int]:
-        rows = _run(SHARE_LANES, wanted)
+        rows = self._run(SHARE_LANES, wanted)
         return {(tenant, queue): lane_id for tenant, queue, lane_id in rows}
 
     def share_lane_ids(self, lane_ids: Collection[int]) -> None:
-        _run(SHARE_LANE_IDS, [list(lane_ids)])
+        self._run(SHARE_LANE_IDS, [list(lane_ids)])
 
     def activate_lanes(self, lane_ids: Collection[int]) -> int:
-        return int(_run(ACTIVATE_LANES, [sorted(lane_ids)]).rowcount)
+        return int(self._run(ACTIVATE_LANES, [sorted(lane_ids)]).rowcount)
 
     # Claim
 
     def take_turn(self, now: datetime | None) -> tuple[float, datetime]:
-        row = _run(TAKE_TURN).fetchone()
+        row = self._run(TAKE_TURN).fetchone()
         if row is None:
-            _run(FIRST_TURN)
+            self._run(FIRST_TURN)
             return self.take_turn(now)
         return row[0], now or _utc(row[1])
 
     def pauses(self, now: datetime) -> list[tuple[int | None, str, str]]:
-        return list(_run(PAUSES, [now]))
+        return list(self._run(PAUSES, [now]))
 
     def ready_lanes(self, queues: Collection[str] | None, skip: int, limit: int) -> list[LaneShare]:
         if queues is None:
-            return [LaneShare(*row) for row in _run(READY_LANES_ANY_QUEUE, [limit, skip])]
+            return [LaneShare(*row) for row in self._run(READY_LANES_ANY_QUEUE, [limit, skip])]
         values = [list(queues), limit, skip]
-        return [LaneShare(*row) for row in _run(READY_LANES_IN_QUEUES, values)]
+        return [LaneShare(*row) for row in self._run(READY_LANES_IN_QUEUES, values)]
 
     def heads(self, wanted: Mapping[int, int], *, named: bool) -> list[Head]:
-        rows = _run(NAMED_HEADS if named else UNNAMED_HEADS, _columns(wanted.items(), 2))
+        rows = self._run(NAMED_HEADS if named else UNNAMED_HEADS, _columns(wanted.items(), 2))
         return [Head(task, lane_id, _utc(due_at), name) for task, lane_id, due_at, name in rows]
 
     def set_readiness(self, task_ids: Collection[UUID], readiness: Readiness) -> None:
-        _run(
+        self._run(
             "UPDATE scheduling_schedule SET readiness = %s WHERE task_id = ANY(%s)",
             [readiness.value, list(task_ids)],
         )
 
     def start(self, task_ids: Sequence[UUID], now: datetime) -> list[Started]:
-        return [Started(*row) for row in _run(START, [list(task_ids), now])]
+        return [Started(*row) for row in self._run(START, [list(task_ids), now])]
 
     def insert_leases(
         self,
@@ -349,20 +353,20 @@ class Postgres:
         expires_at: datetime,
         seconds: float,
     ) -> None:
-        _run(INSERT_LEASES, [worker, now, expires_at, seconds, *_columns(rows, 5)])
+        self._run(INSERT_LEASES, [worker, now, expires_at, seconds, *_columns(rows, 5)])
 
     def serve_lanes(
         self, virtual_times: Mapping[int, float], empty: Collection[int], reached: float
     ) -> bool:
         """The lock on an empty lane comes before its update, so there is one version to wait for."""
-        lockable = [row[0] for row in _run(LOCK_EMPTY_LANES, [sorted(empty)])] if empty else []
-        rows = _run(SERVE_LANES, [lockable, *_columns(virtual_times.items(), 2)])
+        lockable = [row[0] for row in self._run(LOCK_EMPTY_LANES, [sorted(empty)])] if empty else []
+        rows = self._run(SERVE_LANES, [lockable, *_columns(virtual_times.items(), 2)])
         retired = {lane_id for lane_id, is_retired in rows if is_retired}
-        _run("UPDATE scheduling_dispatch SET virtual_time = %s WHERE id = 1", [reached])
+        self._run("UPDATE scheduling_dispatch SET virtual_time = %s WHERE id = 1", [reached])
         return retired.issuperset(empty)
 
     def hold_lanes(self, lane_ids: Collection[int]) -> None:
-        _run(
+        self._run(
             f"UPDATE scheduling_lane SET readiness = {HELD} WHERE id = ANY(%s)", [sorted(lane_ids)]
         )
 
@@ -372,7 +376,7 @@ class Postgres:
         self, tokens: Sequence[Token], now: datetime | None, seconds: float
     ) -> tuple[datetime, set[UUID]]:
         length = timedelta(seconds=seconds)
-        rows = list(_run(RENEW, [now, length, seconds, *_columns(tokens, 3)]))
+        rows = list(self._run(RENEW, [now, length, seconds, *_columns(tokens, 3)]))
         expiries = [_utc(expires_at) for _, expires_at in rows]
         return min(expiries, default=(now or self.now()) + length), {task for task, _ in rows}
 
@@ -380,11 +384,11 @@ class Postgres:
         self, tokens: Sequence[Token], unchanged_since: Sequence[datetime] | None = None
     ) -> list[Ended]:
         marks = list(unchanged_since) if unchanged_since is not None else [None] * len(tokens)
-        rows = _run(END_LEASES, [*_columns(tokens, 3), marks])
+        rows = self._run(END_LEASES, [*_columns(tokens, 3), marks])
         return [Ended(*row) for row in rows]
 
     def standings(self, task_ids: Collection[UUID]) -> Mapping[UUID, Standing]:
-        return {task: Standing(*row) for task, *row in _run(STANDINGS, [list(task_ids)])}
+        return {task: Standing(*row) for task, *row in self._run(STANDINGS, [list(task_ids)])}
 
     def finish(self, endings: Sequence[Ending], now: datetime) -> None:
         columns = _columns(
@@ -409,10 +413,10 @@ class Postgres:
             ],
             14,
         )
-        _run(FINISH, [*columns, now, now])
+        self._run(FINISH, [*columns, now, now])
 
     def add_finished(self, counts: Mapping[int, int]) -> None:
-        _run(ADD_FINISHED, _columns(counts.items(), 2))
+        self._run(ADD_FINISHED, _columns(counts.items(), 2))
 
     def add_throughput(self, tallies: Mapping[int, Tally], minute: datetime) -> None:
         rows = [
@@ -428,32 +432,31 @@ class Postgres:
             )
             for tenant_id, tally in tallies.items()
         ]
-        _run(ADD_THROUGHPUT, [minute, *_columns(rows, 8)])
+        self._run(ADD_THROUGHPUT, [minute, *_columns(rows, 8)])
 
     # Promote
 
     def next_due(self) -> datetime | None:
-        due_at = _run(NEXT_DUE).fetchone()[0]
+        due_at = self._run(NEXT_DUE).fetchone()[0]
         return _utc(due_at) if due_at else None
 
     def due_schedules(self, now: datetime, limit: int) -> list[tuple[UUID, int]]:
-        return list(_run(DUE_SCHEDULES, [now, limit]))
+        return list(self._run(DUE_SCHEDULES, [now, limit]))
 
     # Wake
 
     def wake_after_commit(self, topic: str) -> None:
         """NOTIFY is part of the transaction, and sent by its commit."""
-        _run("SELECT pg_notify(%s, %s)", [notifications.CHANNEL, topic])
+        self._run("SELECT pg_notify(%s, %s)", [notifications.CHANNEL, topic])
 
     def listen(self) -> Listener:
         return notifications.NotificationListener()
 
-
-def _run(statement: str, values: Any = ()) -> Any:
-    """Execute on the driver's own connection: arrays and UUIDs are bound by the server, not as text."""
-    connection.ensure_connection()
-    with connection.wrap_database_errors:
-        return connection.connection.execute(statement, values)
+    def _run(self, statement: str, values: Any = ()) -> Any:
+        """Execute on the driver's own connection: the server binds arrays and UUIDs, not as text."""
+        self._connection.ensure_connection()
+        with self._connection.wrap_database_errors:
+            return self._connection.connection.execute(statement, values)
 
 
 def _columns(rows: Collection[Sequence[Any]], width: int) -> list[list[Any]]:

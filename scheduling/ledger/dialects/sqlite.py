@@ -12,7 +12,8 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from scheduling import clock
 from scheduling.ledger.dialects import fifos
@@ -183,6 +184,11 @@ DUE_SCHEDULES = f"""
 class SQLite:
     """See `Dialect`, which this implements."""
 
+    def __init__(self, connection: BaseDatabaseWrapper) -> None:
+        """For one verb, in the thread that the connection belongs to."""
+        self._connection = connection
+        self._path = str(connection.settings_dict["NAME"])
+
     def now(self) -> datetime:
         return clock.now()
 
@@ -193,17 +199,17 @@ class SQLite:
     ) -> datetime | None:
         now = now or self.now()
         values = {"tenant": tenant_id, "count": count, "now": now.timestamp(), "rated": rated}
-        return now if _run(ADMIT, values).rowcount else None
+        return now if self._run(ADMIT, values).rowcount else None
 
     def tasks_with_keys(
         self, keys: Collection[tuple[int, str]]
     ) -> Mapping[tuple[int, str], tuple[UUID, str | None]]:
-        rows = _run(TASKS_WITH_KEYS, [json.dumps(list(keys))])
+        rows = self._run(TASKS_WITH_KEYS, [json.dumps(list(keys))])
         return {(tenant, key): (UUID(task), fingerprint) for tenant, key, task, fingerprint in rows}
 
     def insert_tasks(self, rows: Sequence[tuple[UUID, NewTask]], now: datetime) -> None:
         created_at = _text(now)
-        _run_many(
+        self._run_many(
             INSERT_TASK,
             [
                 (
@@ -227,7 +233,7 @@ class SQLite:
         )
 
     def insert_schedules(self, rows: Sequence[tuple[UUID, int, int, datetime, Readiness]]) -> None:
-        _run_many(
+        self._run_many(
             INSERT_SCHEDULE,
             [
                 (task.hex, lane, priority, _text(due_at), readiness.value)
@@ -239,47 +245,47 @@ class SQLite:
         return {lane: self._lane(lane) for lane in lanes}
 
     def _lane(self, lane: tuple[int, str]) -> int:
-        found = _run(FIND_LANE, lane).fetchone() or _run(ADD_LANE, lane).fetchone()
+        found = self._run(FIND_LANE, lane).fetchone() or self._run(ADD_LANE, lane).fetchone()
         return int(found[0])
 
     def share_lane_ids(self, lane_ids: Collection[int]) -> None:
         """Nothing to do: no other writer is under way."""
 
     def activate_lanes(self, lane_ids: Collection[int]) -> int:
-        return int(_run(ACTIVATE_LANES, [json.dumps(list(lane_ids))]).rowcount)
+        return int(self._run(ACTIVATE_LANES, [json.dumps(list(lane_ids))]).rowcount)
 
     # Claim
 
     def take_turn(self, now: datetime | None) -> tuple[float, datetime]:
-        row = _run(TAKE_TURN).fetchone()
+        row = self._run(TAKE_TURN).fetchone()
         return float(row[0]), now or self.now()
 
     def pauses(self, now: datetime) -> list[tuple[int | None, str, str]]:
-        return list(_run(PAUSES, [_text(now)]))
+        return list(self._run(PAUSES, [_text(now)]))
 
     def ready_lanes(self, queues: Collection[str] | None, skip: int, limit: int) -> list[LaneShare]:
         if queues is None:
-            return [LaneShare(*row) for row in _run(READY_LANES_ANY_QUEUE, [limit, skip])]
+            return [LaneShare(*row) for row in self._run(READY_LANES_ANY_QUEUE, [limit, skip])]
         values = [json.dumps(list(queues)), limit, skip]
-        return [LaneShare(*row) for row in _run(READY_LANES_IN_QUEUES, values)]
+        return [LaneShare(*row) for row in self._run(READY_LANES_IN_QUEUES, values)]
 
     def heads(self, wanted: Mapping[int, int], *, named: bool) -> list[Head]:
         statement = NAMED_HEADS if named else HEADS
         return [
             Head(UUID(task), lane_id, _instant(due_at), name[0] if name else None)
             for lane_id, count in wanted.items()
-            for task, due_at, *name in _run(statement, [lane_id, count])
+            for task, due_at, *name in self._run(statement, [lane_id, count])
         ]
 
     def set_readiness(self, task_ids: Collection[UUID], readiness: Readiness) -> None:
-        _run(SET_READINESS, [readiness.value, _hexes(task_ids)])
+        self._run(SET_READINESS, [readiness.value, _hexes(task_ids)])
 
     def start(self, task_ids: Sequence[UUID], now: datetime) -> list[Started]:
         started = [
             Started(UUID(task), *row, _instant_or_none(deadline), key, trace)
-            for task, *row, deadline, key, trace in _run(START, [_hexes(task_ids), _text(now)])
+            for task, *row, deadline, key, trace in self._run(START, [_hexes(task_ids), _text(now)])
         ]
-        _run_many(DROP_SCHEDULES, [(row.task_id.hex,) for row in started])
+        self._run_many(DROP_SCHEDULES, [(row.task_id.hex,) for row in started])
         return started
 
     def insert_leases(
@@ -291,7 +297,7 @@ class SQLite:
         seconds: float,
     ) -> None:
         grant = (worker.hex, _text(now), _text(expires_at), seconds)
-        _run_many(
+        self._run_many(
             INSERT_LEASE,
             [
                 (task.hex, tenant, lane, generation, _text(due_at), *grant)
@@ -302,18 +308,18 @@ class SQLite:
     def serve_lanes(
         self, virtual_times: Mapping[int, float], empty: Collection[int], reached: float
     ) -> bool:
-        _run_many(
+        self._run_many(
             "UPDATE scheduling_lane SET virtual_time = ?, readiness = ? WHERE id = ?",
             [
                 (reached_by_lane, NOT_DUE if lane_id in empty else READY, lane_id)
                 for lane_id, reached_by_lane in virtual_times.items()
             ],
         )
-        _run("UPDATE scheduling_dispatch SET virtual_time = ?", [reached])
+        self._run("UPDATE scheduling_dispatch SET virtual_time = ?", [reached])
         return True
 
     def hold_lanes(self, lane_ids: Collection[int]) -> None:
-        _run_many(
+        self._run_many(
             f"UPDATE scheduling_lane SET readiness = {HELD} WHERE id = ?",
             [(lane_id,) for lane_id in lane_ids],
         )
@@ -324,18 +330,18 @@ class SQLite:
         self, tokens: Sequence[Token], now: datetime | None, seconds: float
     ) -> tuple[datetime, set[UUID]]:
         expires_at = (now or self.now()) + timedelta(seconds=seconds)
-        rows = _run(RENEW, [_text(expires_at), seconds, _tokens(tokens)])
+        rows = self._run(RENEW, [_text(expires_at), seconds, _tokens(tokens)])
         return expires_at, {UUID(task) for (task,) in rows}
 
     def end_leases(
         self, tokens: Sequence[Token], unchanged_since: Sequence[datetime] | None = None
     ) -> list[Ended]:
         if unchanged_since is None:
-            rows = _run(END_LEASES, [_tokens(tokens)])
+            rows = self._run(END_LEASES, [_tokens(tokens)])
         else:
             marks = zip(tokens, unchanged_since, strict=True)
             wanted = [(task.hex, gen, worker.hex, _text(at)) for (task, gen, worker), at in marks]
-            rows = _run(END_UNRENEWED_LEASES, [json.dumps(wanted)])
+            rows = self._run(END_UNRENEWED_LEASES, [json.dumps(wanted)])
         return [
             Ended(UUID(task), gen, UUID(worker), tenant, lane, _instant(due), _instant(acquired))
             for task, gen, worker, tenant, lane, due, acquired in rows
@@ -344,12 +350,12 @@ class SQLite:
     def standings(self, task_ids: Collection[UUID]) -> Mapping[UUID, Standing]:
         return {
             UUID(task): Standing(*row, _instant_or_none(deadline), bool(cancel))
-            for task, *row, deadline, cancel in _run(STANDINGS, [_hexes(task_ids)])
+            for task, *row, deadline, cancel in self._run(STANDINGS, [_hexes(task_ids)])
         }
 
     def finish(self, endings: Sequence[Ending], now: datetime) -> None:
         at = _text(now)
-        _run_many(
+        self._run_many(
             FINISH,
             [
                 (
@@ -364,7 +370,7 @@ class SQLite:
                 for ending in endings
             ],
         )
-        _run_many(
+        self._run_many(
             INSERT_ATTEMPT,
             [
                 (
@@ -383,10 +389,10 @@ class SQLite:
         )
 
     def add_finished(self, counts: Mapping[int, int]) -> None:
-        _run_many(ADD_FINISHED, list(counts.items()))
+        self._run_many(ADD_FINISHED, list(counts.items()))
 
     def add_throughput(self, tallies: Mapping[int, Tally], minute: datetime) -> None:
-        _run_many(
+        self._run_many(
             ADD_THROUGHPUT,
             [
                 (
@@ -407,35 +413,29 @@ class SQLite:
     # Promote
 
     def next_due(self) -> datetime | None:
-        return _instant_or_none(_run(NEXT_DUE).fetchone()[0])
+        return _instant_or_none(self._run(NEXT_DUE).fetchone()[0])
 
     def due_schedules(self, now: datetime, limit: int) -> list[tuple[UUID, int]]:
-        return [(UUID(task), lane) for task, lane in _run(DUE_SCHEDULES, [_text(now), limit])]
+        return [(UUID(task), lane) for task, lane in self._run(DUE_SCHEDULES, [_text(now), limit])]
 
     # Wake
 
     def wake_after_commit(self, topic: str) -> None:
-        transaction.on_commit(partial(fifos.wake, _ledger_path(), topic))
+        transaction.on_commit(partial(fifos.wake, self._path, topic))
 
     def listen(self) -> Listener:
-        return fifos.FifoListener(_ledger_path())
+        return fifos.FifoListener(self._path)
 
+    def _run(self, statement: str, values: Any = ()) -> Any:
+        """Execute on the driver's own cursor: the statements are in its own placeholder style."""
+        self._connection.ensure_connection()
+        with self._connection.wrap_database_errors:
+            return self._connection.connection.execute(statement, values)
 
-def _ledger_path() -> str:
-    return str(connection.settings_dict["NAME"])
-
-
-def _run(statement: str, values: Any = ()) -> Any:
-    """Execute on the driver's own cursor: the statements are in its own placeholder style."""
-    connection.ensure_connection()
-    with connection.wrap_database_errors:
-        return connection.connection.execute(statement, values)
-
-
-def _run_many(statement: str, rows: Sequence[Sequence[Any]]) -> Any:
-    connection.ensure_connection()
-    with connection.wrap_database_errors:
-        return connection.connection.executemany(statement, rows)
+    def _run_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> Any:
+        self._connection.ensure_connection()
+        with self._connection.wrap_database_errors:
+            return self._connection.connection.executemany(statement, rows)
 
 
 def _hexes(ids: Collection[UUID]) -> str:
