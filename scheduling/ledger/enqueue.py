@@ -32,12 +32,14 @@ def enqueue(tasks: Sequence[NewTask], *, now: datetime | None = None) -> list[Ac
     """
     if not tasks:
         return []
+    taken: set[tuple[int, str]] = set()
     while True:
         try:
             with transaction.atomic():
                 return _enqueue(tasks, now)
         except IntegrityError:
-            if not _key_was_taken(tasks):
+            before, taken = taken, _taken_keys(tasks)
+            if taken <= before:  # so it was not for a key that somebody took meanwhile
                 raise
 
 
@@ -171,7 +173,7 @@ def activate(db: Dialect, lane_ids: set[int]) -> None:
         wake.after_commit(wake.WORK)
 
 
-def _key_was_taken(tasks: Sequence[NewTask]) -> bool:
-    """Whether another transaction stored one of the keys since this one looked: then look again."""
+def _taken_keys(tasks: Sequence[NewTask]) -> set[tuple[int, str]]:
+    """Those keys of a batch that stand, perhaps since another transaction stored them."""
     keys = {(task.tenant_id, task.idempotency_key) for task in tasks if task.idempotency_key}
-    return bool(keys) and bool(dialect().tasks_with_keys(keys))
+    return set(dialect().tasks_with_keys(keys))
