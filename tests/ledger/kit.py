@@ -9,7 +9,16 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from scheduling import ledger
-from scheduling.ledger.values import Claim, Fail, Failure, NewTask, Settlement, Settling, Verdict
+from scheduling.ledger.values import (
+    Claim,
+    Fail,
+    Failure,
+    NewTask,
+    Settlement,
+    Settling,
+    Succeed,
+    Verdict,
+)
 from scheduling.models import Task
 from tenants.models import Tenant
 
@@ -23,10 +32,13 @@ def at(seconds: float) -> datetime:
     return START + timedelta(seconds=seconds)
 
 
+def new(tenant: Tenant, **options: Any) -> NewTask:
+    return NewTask(tenant_id=tenant.pk, **{"name": "demo.echo", **options})
+
+
 def put(tenant: Tenant, count: int = 1, *, now: datetime = START, **options: Any) -> list[UUID]:
     """Enqueue `count` tasks."""
-    task = NewTask(tenant_id=tenant.pk, **{"name": "demo.echo", **options})
-    return [accepted.task_id for accepted in ledger.enqueue([task] * count, now=now)]
+    return [one.task_id for one in ledger.enqueue([new(tenant, **options)] * count, now=now)]
 
 
 def take(
@@ -41,6 +53,13 @@ def say(claims: Claim | Iterable[Claim], verdict: Verdict, *, now: datetime = ST
     """Settle claims with one verdict."""
     all_claims = [claims] if isinstance(claims, Claim) else claims
     return ledger.settle([Settlement(claim, verdict) for claim in all_claims], now=now)
+
+
+def run(claims: Iterable[Claim], *, now: datetime = START) -> list[UUID]:
+    """Let the claims succeed; answers which tasks they were, in the order in which they were started."""
+    claims = list(claims)
+    say(claims, Succeed(), now=now)
+    return [claim.task_id for claim in claims]
 
 
 def failing(*, retry_in: timedelta | None = NO_DELAY) -> Fail:
