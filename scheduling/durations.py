@@ -17,3 +17,12 @@ def parse(text: str) -> timedelta:
     if not timedelta() < duration <= LONGEST:
         raise ValueError(f"{text!r} is no usable duration. Write it like 90s, 10m, 12h or 30d.")
     return duration
+
+
+def spelled(duration: timedelta) -> str:
+    """The same way back: `1h30m`. Less than a second is left out."""
+    rest, spelled = round(duration.total_seconds()), ""
+    for letter, size in (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)):
+        count, rest = divmod(rest, size)
+        spelled += f"{count}{letter}" if count else ""
+    return spelled

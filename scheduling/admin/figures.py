@@ -1,0 +1,246 @@
+"""What the dashboard shows: a bounded number of reads, none of which walks the history.
+
+Waiting tasks come from the tenants' counters, the rest from grouped reads of the hot tables, of the
+partial index of the dead letters, and of the last hour of Throughput.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import IntEnum
+from typing import Any
+
+from django.db.models import Count, F, Min, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce
+
+from scheduling.models import Lease, Pause, Schedule, Task, Throughput, WorkerProcess
+from scheduling.states import Readiness
+from tenants.models import Tenant
+
+WINDOW = timedelta(hours=1)
+SILENT_AFTER = timedelta(seconds=30)
+LATE_AFTER = timedelta(minutes=1)
+VERY_LATE_AFTER = timedelta(minutes=10)
+NEARLY_FULL = 0.8
+
+
+class Concern(IntEnum):
+    """How much an operator should mind."""
+
+    NONE = 0
+    NOTE = 1
+    WARN = 2
+    ALARM = 3
+
+    @property
+    def css(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(slots=True)
+class TenantFigures:
+    """One tenant as it stands. Counts of the last hour are of attempts."""
+
+    tenant: Tenant
+    now: datetime
+    waiting: int = 0
+    ready: int = 0
+    running: int = 0
+    dead: int = 0
+    oldest_due: datetime | None = None
+    succeeded: int = 0
+    retried: int = 0
+    died: int = 0
+    pauses: list[Pause] = field(default_factory=list)
+
+    @property
+    def latency(self) -> timedelta | None:
+        """The age of the oldest ready task."""
+        return self.oldest_due and max(self.now - self.oldest_due, timedelta())
+
+    @property
+    def fill(self) -> float:
+        """How much of `max_queued` is used: tasks in flight count too."""
+        limit = self.tenant.max_queued
+        return (self.waiting + self.running) / limit if limit else 0.0
+
+    @property
+    def is_paused(self) -> bool:
+        return any(not pause.queue and not pause.name for pause in self.pauses)
+
+    @property
+    def is_at_cap(self) -> bool:
+        cap = self.tenant.max_in_flight
+        return cap is not None and self.running >= cap
+
+    @property
+    def waiting_concern(self) -> Concern:
+        if self.fill >= 1:
+            return Concern.ALARM
+        return Concern.WARN if self.fill >= NEARLY_FULL else Concern.NONE
+
+    @property
+    def latency_concern(self) -> Concern:
+        if self.latency is None or self.is_paused or self.latency < LATE_AFTER:
+            return Concern.NONE
+        return Concern.ALARM if self.latency >= VERY_LATE_AFTER else Concern.WARN
+
+    @property
+    def concern(self) -> Concern:
+        noted = Concern.NOTE if self.pauses or self.dead or self.is_at_cap else Concern.NONE
+        return max(self.waiting_concern, self.latency_concern, noted)
+
+    @property
+    def is_quiet(self) -> bool:
+        return not (self.waiting or self.running or self.dead or self.succeeded or self.retried)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerFigures:
+    """One worker process and how much of it is busy."""
+
+    process: WorkerProcess
+    busy: int
+    now: datetime
+
+    @property
+    def is_silent(self) -> bool:
+        return self.now - self.process.seen_at > SILENT_AFTER
+
+
+@dataclass(frozen=True, slots=True)
+class Minute:
+    """What was done in one minute, all tenants together."""
+
+    start: datetime
+    succeeded: int = 0
+    retried: int = 0
+    died: int = 0
+
+    @property
+    def ended(self) -> int:
+        return self.succeeded + self.retried + self.died
+
+
+@dataclass(frozen=True, slots=True)
+class Dashboard:
+    """Everything the dashboard shows, as of one instant."""
+
+    now: datetime
+    tenants: list[TenantFigures]
+    workers: list[WorkerFigures]
+    minutes: list[Minute]
+    overdue_leases: int
+
+    def total(self, figure: str) -> int:
+        return sum(getattr(row, figure) for row in self.tenants)
+
+    @property
+    def totals(self) -> dict[str, int]:
+        figures = ("waiting", "ready", "running", "dead", "succeeded", "retried", "died")
+        return {figure: self.total(figure) for figure in figures}
+
+    @property
+    def latency(self) -> timedelta | None:
+        return max((row.latency for row in self.tenants if row.latency is not None), default=None)
+
+    @property
+    def slots(self) -> int:
+        return sum(worker.process.slots for worker in self.workers if not worker.is_silent)
+
+    @property
+    def busiest_minute(self) -> int:
+        return max((minute.ended for minute in self.minutes), default=0)
+
+
+def dashboard(now: datetime, pauses: list[Pause]) -> Dashboard:
+    """The figures as of `now`, the most concerning tenants first. `pauses`: those in force."""
+    rows = _tenants(now)
+    _add_backlog(rows)
+    overdue = _add_running(rows, now)
+    _add_dead(rows)
+    _add_throughput(rows, now)
+    for row in rows.values():
+        row.pauses = [pause for pause in pauses if _concerns(pause, row.tenant)]
+    return Dashboard(
+        now=now,
+        tenants=sorted(rows.values(), key=lambda row: (-row.concern, row.is_quiet, row.tenant.slug)),
+        workers=_workers(now),
+        minutes=_minutes(now),
+        overdue_leases=overdue,
+    )
+
+
+def _concerns(pause: Pause, tenant: Tenant) -> bool:
+    """Pauses of a queue or a name of everyone are the banner's to show, not every tenant's."""
+    return pause.tenant_id == tenant.pk or not (pause.tenant_id or pause.queue or pause.name)
+
+
+def _tenants(now: datetime) -> dict[int, TenantFigures]:
+    """With the unfinished tasks of each for a start; those in flight are taken off later."""
+    tenants = Tenant.objects.annotate(
+        unfinished=Coalesce("intake__accepted", 0) - Coalesce("outflow__finished", 0)
+    )
+    return {
+        tenant.pk: TenantFigures(tenant, now, waiting=tenant.unfinished) for tenant in tenants
+    }
+
+
+def _add_backlog(rows: dict[int, TenantFigures]) -> None:
+    ready = Schedule.objects.filter(readiness=Readiness.READY).order_by()
+    by_tenant = ready.values(key=F("lane__tenant")).annotate(
+        count=Count("task"), oldest=Min("due_at")
+    )
+    for group in by_tenant:
+        if row := rows.get(group["key"]):
+            row.ready, row.oldest_due = group["count"], group["oldest"]
+
+
+def _add_running(rows: dict[int, TenantFigures], now: datetime) -> int:
+    """Returns how many leases have run out and were not ended yet."""
+    overdue = 0
+    by_tenant = Lease.objects.order_by().values(key=F("tenant")).annotate(
+        count=Count("task"), overdue=Count("task", filter=Q(expires_at__lt=now))
+    )
+    for group in by_tenant:
+        overdue += group["overdue"]
+        if row := rows.get(group["key"]):
+            row.running = group["count"]
+            row.waiting = max(row.waiting - row.running, 0)
+    return overdue
+
+
+def _add_dead(rows: dict[int, TenantFigures]) -> None:
+    by_tenant = Task.objects.dead().order_by().values("tenant").annotate(count=Count("pk"))
+    for group in by_tenant:
+        if row := rows.get(group["tenant"]):
+            row.dead = group["count"]
+
+
+def _add_throughput(rows: dict[int, TenantFigures], now: datetime) -> None:
+    for tenant_id, *counts in _throughput("tenant_id", now):
+        if row := rows.get(tenant_id):
+            row.succeeded, row.retried, row.died = counts
+
+
+def _minutes(now: datetime) -> list[Minute]:
+    """One for each minute of the last hour, the silent ones too."""
+    done = {minute: Minute(minute, *counts) for minute, *counts in _throughput("minute", now)}
+    this_minute = now.replace(second=0, microsecond=0)
+    starts = (this_minute - timedelta(minutes=ago) for ago in range(59, -1, -1))
+    return [done.get(start, Minute(start)) for start in starts]
+
+
+def _throughput(key: str, now: datetime) -> QuerySet[Throughput, Any]:
+    """The last hour, summed by tenant or by minute: (key, succeeded, retried, dead)."""
+    rows = Throughput.objects.filter(minute__gt=now - WINDOW).order_by().values_list(key)
+    return rows.annotate(Sum("succeeded"), Sum("retried"), Sum("dead"))
+
+
+def _workers(now: datetime) -> list[WorkerFigures]:
+    busy = dict(
+        Lease.objects.order_by().values_list("worker").annotate(count=Count("task"))
+    )
+    return [
+        WorkerFigures(process, busy.get(process.pk, 0), now)
+        for process in WorkerProcess.objects.order_by("host", "pid")
+    ]

@@ -1,0 +1,126 @@
+"""What an operator does to tasks: verbs of the ledger, and their record, in one transaction each."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, Protocol, TypeVar, assert_never
+from uuid import UUID
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+
+from scheduling import ledger
+from scheduling.admin import audit
+from scheduling.admin.words import counted
+from scheduling.errors import LimitExceeded
+from scheduling.models import Task
+from scheduling.states import TaskState
+
+PERMISSION = "scheduling.change_task"
+
+
+class Operation(StrEnum):
+    CANCEL = "cancel"
+    REDRIVE = "redrive"
+    DISCARD = "discard"
+
+    @property
+    def past(self) -> str:
+        return {"cancel": "cancelled", "redrive": "redriven", "discard": "discarded"}[self]
+
+    @property
+    def warning(self) -> str:
+        """What an operator should know before confirming."""
+        match self:
+            case Operation.CANCEL:
+                return "Queued tasks are cancelled for good. Running ones are asked to stop."
+            case Operation.REDRIVE:
+                return "Dead letters are queued again, due at once, with all their attempts."
+            case Operation.DISCARD:
+                return "Dead letters are deleted with their history. This cannot be undone."
+            case _:
+                assert_never(self)
+
+
+class Identified(Protocol):
+    """As much of a task as an operation needs."""
+
+    @property
+    def pk(self) -> Any: ...
+    @property
+    def tenant_id(self) -> int: ...
+
+
+T = TypeVar("T", bound=Identified)
+
+
+def perform(operation: Operation, tasks: Sequence[Task], by: AbstractBaseUser) -> str:
+    """Do it to those tasks, as far as it applies to each; says in a sentence what became of them."""
+    with transaction.atomic():
+        match operation:
+            case Operation.CANCEL:
+                done, said = _cancel(tasks)
+            case Operation.REDRIVE:
+                done, said = _redrive(tasks)
+            case Operation.DISCARD:
+                done, said = _discard(tasks)
+            case _:
+                assert_never(operation)
+        audit.record(by, [task for task in tasks if task.pk in done], operation.past.capitalize())
+    return said
+
+
+def _cancel(tasks: Sequence[Task]) -> tuple[set[UUID], str]:
+    answers = ledger.cancel([task.pk for task in tasks])
+    asked = sum(answer.state is TaskState.RUNNING for answer in answers if answer.requested)
+    done = {answer.task_id for answer in answers if answer.requested}
+    said = [f"{counted(len(done) - asked, 'task')} cancelled."]
+    if asked:
+        said.append(f"{counted(asked, 'running task')} asked to stop.")
+    if left := len(tasks) - len(done):
+        said.append(f"{counted(left, 'task')} left: already finished.")
+    return done, " ".join(said)
+
+
+def _redrive(tasks: Sequence[Task]) -> tuple[set[UUID], str]:
+    dead = [task for task in tasks if task.dead_reason]
+    full: dict[int, LimitExceeded] = {}
+    done = {task.pk for task in redrive_what_fits(dead, full)}
+    said = [f"{counted(len(done), 'dead letter')} redriven."]
+    slugs = {task.tenant_id: task.tenant.slug for task in dead}
+    said += [left_out(slugs[tenant_id], limit) for tenant_id, limit in full.items()]
+    if left := len(tasks) - len(dead):
+        said.append(f"{counted(left, 'task')} left: not dead.")
+    return done, " ".join(said)
+
+
+def _discard(tasks: Sequence[Task]) -> tuple[set[UUID], str]:
+    dead = {task.pk for task in tasks if task.dead_reason}
+    said = [f"{counted(ledger.discard(list(dead)), 'dead letter')} discarded."]
+    if left := len(tasks) - len(dead):
+        said.append(f"{counted(left, 'task')} left: not dead.")
+    return dead, " ".join(said)
+
+
+def left_out(slug: str, limit: LimitExceeded) -> str:
+    return f"Those of {slug} that are left are over its {limit.limit} of {limit.allowed:,}."
+
+
+def redrive_what_fits(tasks: Sequence[T], full: dict[int, LimitExceeded]) -> list[T]:
+    """Redrive as many of them as the limits of their tenants allow; answers which.
+
+    The ledger takes a batch whole or not at all, so one that does not fit is halved. Tenants with no
+    room for one more are added to `full`, and nothing of them is tried again.
+    """
+    tasks = [task for task in tasks if task.tenant_id not in full]
+    if not tasks:
+        return []
+    try:
+        ledger.redrive([task.pk for task in tasks])
+    except LimitExceeded as limit:
+        if len(tasks) == 1:
+            full[tasks[0].tenant_id] = limit
+            return []
+    else:
+        return tasks
+    middle = len(tasks) // 2
+    return redrive_what_fits(tasks[:middle], full) + redrive_what_fits(tasks[middle:], full)

@@ -1,0 +1,182 @@
+"""The kill switch in the console: what is paused, pausing behind a question, resuming in one click."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, TypedDict
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from scheduling import clock, ledger
+from scheduling.admin import audit, words
+from scheduling.admin.lists import ReadOnlyAdmin
+from scheduling.admin.site import console
+from scheduling.ledger.values import Receipt
+from scheduling.models import Lane, Pause
+from tenants.forms import DurationField, TenantField, known_tenants
+from tenants.models import Tenant
+
+PERMISSION = "scheduling.change_pause"
+MOST_OFFERED = 200
+
+
+class Scope(TypedDict):
+    """What a pause covers; each part empty for all."""
+
+    tenant: Tenant | None
+    queue: str
+    name: str
+
+
+class PauseForm(forms.Form):
+    tenant = TenantField(required=False, help_text="Empty: all tenants.")
+    queue = forms.CharField(required=False, max_length=100, help_text="Empty: all queues.")
+    name = forms.CharField(
+        required=False, max_length=200, label="Task name", help_text="Empty: all tasks."
+    )
+    reason = forms.CharField(max_length=500, help_text="Whoever is on call next will read it.")
+    duration = DurationField(
+        required=False, label="For", help_text="Such as 10m or 2h. Empty: until it is resumed."
+    )
+
+
+def pause_view(request: HttpRequest) -> HttpResponse:
+    """The form, then the question, then the pause and its receipt."""
+    if not request.user.has_perm(PERMISSION):
+        raise PermissionDenied
+    if request.method != "POST":
+        return _form_page(request, PauseForm(initial=request.GET.dict()))
+    form = PauseForm(request.POST)
+    if not form.is_valid() or "change" in request.POST:
+        return _form_page(request, form)
+    if "confirmed" not in request.POST:
+        return _question(request, form)
+    messages.success(request, said(_pause(form, request.user)))
+    return HttpResponseRedirect(reverse("admin:index"))
+
+
+def resume_view(request: HttpRequest, pause_id: int) -> HttpResponse:
+    """One click: lift that pause. Who comes second is told that it is lifted already."""
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    if not request.user.has_perm(PERMISSION):
+        raise PermissionDenied
+    standing = Pause.objects.in_force(clock.now()).filter(pk=pause_id).first()
+    if standing is None:
+        messages.info(request, "That pause was over already.")
+    else:
+        messages.success(request, said(_resume(standing, request.user)))
+    return HttpResponseRedirect(reverse("admin:index"))
+
+
+def _form_page(request: HttpRequest, form: PauseForm) -> TemplateResponse:
+    queues = Lane.objects.order_by("queue").values_list("queue", flat=True).distinct()
+    context = console.each_context(request) | {
+        "title": "Pause",
+        "form": form,
+        "known_tenants": known_tenants(),
+        "known_queues": queues[:MOST_OFFERED],
+    }
+    return TemplateResponse(request, "admin/pause.html", context)
+
+
+def _question(request: HttpRequest, form: PauseForm) -> TemplateResponse:
+    scope = _scope(form.cleaned_data)
+    context = console.each_context(request) | {
+        "title": f"Pause {in_words(**scope)}?",
+        "form": form,
+        "standing": ledger.control(**scope),
+    }
+    return TemplateResponse(request, "admin/confirm_pause.html", context)
+
+
+def _pause(form: PauseForm, by: AbstractBaseUser) -> Receipt:
+    asked, scope = form.cleaned_data, _scope(form.cleaned_data)
+    with transaction.atomic():
+        receipt = ledger.pause(
+            **scope, reason=asked["reason"], duration=asked["duration"], by=by.get_username()
+        )
+        audit.record_many(by, Pause, in_words(**scope), f"Paused: {asked['reason']}")
+    return receipt
+
+
+def _resume(pause: Pause, by: AbstractBaseUser) -> Receipt:
+    scope = Scope(tenant=pause.tenant, queue=pause.queue, name=pause.name)
+    with transaction.atomic():
+        receipt = ledger.resume(**scope, by=by.get_username())
+        audit.record_many(by, Pause, in_words(**scope), "Resumed")
+    return receipt
+
+
+def _scope(asked: dict[str, Any]) -> Scope:
+    return Scope(tenant=asked["tenant"], queue=asked["queue"], name=asked["name"])
+
+
+def in_words(tenant: Tenant | None, queue: str, name: str) -> str:
+    """What a scope covers: `everything`, or `tenant acme, queue mail`."""
+    parts = {"tenant": tenant and tenant.slug, "queue": queue, "task": name}
+    return ", ".join(f"{part} {value}" for part, value in parts.items() if value) or "everything"
+
+
+def said(receipt: Receipt) -> str:
+    """The receipt in a sentence or two."""
+    running = f"{words.counted(receipt.in_flight, 'task')} in flight."
+    if not receipt.paused:
+        return f"Resumed {receipt.scope}; {running}"
+    until = f"until {words.exact(receipt.expires_at)}" if receipt.expires_at else "until resumed"
+    since = words.exact(receipt.since)
+    return f"Paused: {receipt.scope}, since {since}, {until}. Nothing new starts; {running}"
+
+
+@admin.register(Pause, site=console)
+class PauseAdmin(ReadOnlyAdmin[Pause]):
+    title = "Pauses"
+    list_display = ("covers", "reason", "paused_by", "paused_since", "expires", "resume")
+    list_display_links = None
+    list_select_related: ClassVar = ("tenant",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Pause]:
+        return Pause.objects.in_force(clock.now())
+
+    def get_urls(self) -> list[URLPattern]:
+        wrap = self.admin_site.admin_view
+        return [
+            path("add/", wrap(pause_view), name="scheduling_pause_add"),
+            path("<int:pause_id>/resume/", wrap(resume_view), name="scheduling_pause_resume"),
+            *super().get_urls(),
+        ]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.has_perm(PERMISSION))
+
+    def has_view_permission(self, request: HttpRequest, obj: Pause | None = None) -> bool:
+        return self.has_add_permission(request) or super().has_view_permission(request, obj)
+
+    def get_list_display(self, request: HttpRequest) -> Sequence[str]:
+        return self.list_display if self.has_add_permission(request) else self.list_display[:-1]
+
+    @admin.display(description="covers")
+    def covers(self, pause: Pause) -> str:
+        return in_words(pause.tenant, pause.queue, pause.name)
+
+    @admin.display(description="since")
+    def paused_since(self, pause: Pause) -> SafeString | str:
+        return words.stamp(pause.since, clock.now())
+
+    @admin.display(description="expires")
+    def expires(self, pause: Pause) -> SafeString | str:
+        return words.stamp(pause.expires_at, clock.now())
+
+    @admin.display(description="")
+    def resume(self, pause: Pause) -> SafeString:
+        """A button of the list's own form: a form inside it would not be HTML."""
+        address = reverse("admin:scheduling_pause_resume", args=[pause.pk])
+        return format_html('<button class="small" formaction="{}">Resume</button>', address)

@@ -1,0 +1,63 @@
+"""Tasks picked by hand: first the question whether it is meant, then the operation."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.exceptions import BadRequest, PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from scheduling.admin.operations import PERMISSION, Operation, perform
+from scheduling.admin.site import console
+from scheduling.admin.words import counted
+from scheduling.models import Task
+
+MOST_AT_ONCE = 500
+
+
+def ask(
+    request: HttpRequest, operation: Operation, tasks: Sequence[Task], back: str
+) -> TemplateResponse:
+    """The page that asks. It posts to `operate`, and returns to the address `back`."""
+    context = console.each_context(request) | {
+        "title": f"{operation.value.capitalize()} {counted(len(tasks), 'task')}?",
+        "operation": operation,
+        "tasks": tasks,
+        "back": back,
+    }
+    return TemplateResponse(request, "admin/confirm_selection.html", context)
+
+
+def operate(request: HttpRequest, operation: str) -> HttpResponse:
+    """Do it to the tasks that were posted, once it was confirmed."""
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    if not request.user.has_perm(PERMISSION):
+        raise PermissionDenied
+    verb, tasks, back = Operation(operation), _posted(request), _back(request)
+    if "confirmed" not in request.POST:
+        return ask(request, verb, tasks, back)
+    messages.info(request, perform(verb, tasks, request.user))
+    return HttpResponseRedirect(back)
+
+
+def _posted(request: HttpRequest) -> list[Task]:
+    """In the order of their ids, newest first. Those that are gone by now are left out."""
+    try:
+        ids = [UUID(value) for value in request.POST.getlist("task")]
+    except ValueError as error:
+        raise BadRequest("A task's id is a UUID.") from error
+    if len(ids) > MOST_AT_ONCE:
+        raise BadRequest(f"At most {MOST_AT_ONCE} tasks can be picked at once.")
+    tasks = Task.objects.without_blobs().select_related("tenant")
+    return list(tasks.filter(pk__in=ids).order_by("-pk"))
+
+
+def _back(request: HttpRequest) -> str:
+    address = request.POST.get("back", "")
+    if url_has_allowed_host_and_scheme(address, allowed_hosts={request.get_host()}):
+        return address
+    return reverse("admin:scheduling_task_changelist")

@@ -1,0 +1,108 @@
+"""Owns the console as a whole: its dashboard, its navigation, and the kill switch on every page."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Group, User
+from django.db.models import Model
+from django.http import HttpRequest
+from django.template.response import TemplateResponse
+from django.urls import reverse
+
+from scheduling import clock
+from scheduling.admin import bars, figures
+from scheduling.admin.notices import notices
+from scheduling.models import DeadLetter, Lane, Pause, Task, WorkerProcess
+from tenants.models import ApiToken, Tenant
+
+PAGES: tuple[tuple[type[Model], str], ...] = (
+    (Task, "Tasks"),
+    (DeadLetter, "Dead letters"),
+    (Pause, "Pauses"),
+    (Tenant, "Tenants"),
+    (ApiToken, "Tokens"),
+    (Lane, "Lanes"),
+    (WorkerProcess, "Workers"),
+    (LogEntry, "Audit"),
+    (User, "Users"),
+    (Group, "Groups"),
+)
+RECENT_ACTIONS = 8
+TENANTS_SHOWN = 50
+WORKERS_SHOWN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    label: str
+    url: str
+    is_current: bool
+
+
+class Console(admin.AdminSite):
+    """Django's admin with a dashboard for an index. Its pages ask no other host for anything."""
+
+    site_title = "Rentroll"
+    site_header = "Rentroll"
+    index_title = "Dashboard"
+    index_template = "admin/dashboard.html"
+    site_url = None
+    enable_nav_sidebar = False
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        """What every page needs. Who is not signed in learns nothing from it."""
+        context = super().each_context(request) | {"now": clock.now()}
+        if not context["has_permission"]:
+            return context
+        return context | {
+            "pages": self._pages(request),
+            "pauses": self._pauses(request),
+            "may_control": request.user.has_perm("scheduling.change_pause"),
+        }
+
+    def index(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> TemplateResponse:
+        """The dashboard, for who may see tasks; for others a page that only welcomes."""
+        context = self.each_context(request) | {"title": self.index_title, "subtitle": None}
+        if request.user.has_perm("scheduling.view_task"):
+            context |= self._dashboard(context)
+        if request.user.has_perm("admin.view_logentry"):
+            entries = LogEntry.objects.select_related("user", "content_type").order_by("-pk")
+            context["actions"] = entries[:RECENT_ACTIONS]
+        request.current_app = self.name  # type: ignore[attr-defined]
+        return TemplateResponse(request, self.index_template, context | (extra_context or {}))
+
+    def _dashboard(self, context: dict[str, Any]) -> dict[str, Any]:
+        dashboard = figures.dashboard(context["now"], context["pauses"])
+        return {
+            "dashboard": dashboard,
+            "notices": notices(dashboard),
+            "bars": bars.throughput(dashboard.minutes),
+            "tenants": dashboard.tenants[:TENANTS_SHOWN],
+            "tenants_left": len(dashboard.tenants[TENANTS_SHOWN:]),
+            "workers": dashboard.workers[:WORKERS_SHOWN],
+            "workers_left": len(dashboard.workers[WORKERS_SHOWN:]),
+        }
+
+    def _pauses(self, request: HttpRequest) -> list[Pause]:
+        if not request.user.has_perm("scheduling.view_pause"):
+            return []
+        return list(Pause.objects.in_force(clock.now()).select_related("tenant"))
+
+    def _pages(self, request: HttpRequest) -> list[Link]:
+        """The navigation: what this user may see."""
+        home = reverse("admin:index")
+        links = [Link("Dashboard", home, request.path == home)]
+        for model, label in PAGES:
+            if self.get_model_admin(model).has_view_or_change_permission(request):
+                options = model._meta
+                url = reverse(f"admin:{options.app_label}_{options.model_name}_changelist")
+                links.append(Link(label, url, request.path.startswith(url)))
+        return links
+
+
+console = Console(name="admin")
+console.disable_action("delete_selected")

@@ -1,0 +1,67 @@
+"""How the console says instants, durations and counts. Pure: `now` is an argument."""
+
+from datetime import UTC, datetime, timedelta
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+_UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+
+
+def exact(instant: datetime) -> str:
+    """To the second, in UTC, with the zone said. Any year a database can hold, in any server's zone."""
+    return f"{instant.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def lasting(length: timedelta) -> str:
+    """A duration in its two largest units; below ten seconds as exactly as it deserves."""
+    seconds = abs(length.total_seconds())
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    return " ".join(f"{count} {unit}" for count, unit in _split(seconds)[:2] if count)
+
+
+def age(instant: datetime, now: datetime) -> str:
+    """How long ago, or how far ahead: in one unit where a second one would not matter."""
+    seconds = abs(instant - now).total_seconds()
+    if seconds < 1:
+        return "now"
+    parts = _split(seconds)
+    shown = parts[:1] if parts[0][0] >= 10 else parts[:2]
+    length = " ".join(f"{count} {unit}" for count, unit in shown if count)
+    return f"in {length}" if instant > now else f"{length} ago"
+
+
+def _split(seconds: float) -> list[tuple[int, str]]:
+    """Counts and units, from the largest that is not zero."""
+    parts: list[tuple[int, str]] = []
+    rest = round(seconds)
+    for unit, size in _UNITS:
+        count, rest = divmod(rest, size)
+        if count or parts:
+            parts.append((count, unit))
+    return parts
+
+
+def stamp(instant: datetime | None, now: datetime) -> SafeString | str:
+    """The age, with the exact instant at hand; a dash for what has not happened."""
+    if instant is None:
+        return "–"
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        instant.astimezone(UTC).isoformat(),
+        exact(instant),
+        age(instant, now),
+    )
+
+
+def number(count: int) -> str:
+    """With thousands set apart."""
+    return f"{count:,}"
+
+
+def counted(count: int, singular: str, plural: str = "") -> str:
+    """`1 task`, `2,000 tasks`."""
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"

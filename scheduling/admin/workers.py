@@ -1,0 +1,70 @@
+"""Who works the ledger, and the lanes they work: to look at."""
+
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from scheduling import clock
+from scheduling.admin import words
+from scheduling.admin.figures import SILENT_AFTER
+from scheduling.admin.lists import ReadOnlyAdmin
+from scheduling.admin.site import console
+from scheduling.models import Lane, Lease, WorkerProcess
+
+BUSY = (
+    Lease.objects.filter(worker=OuterRef("pk"))
+    .order_by()
+    .values("worker")
+    .annotate(count=Count("task"))
+    .values("count")
+)
+
+
+@admin.register(WorkerProcess, site=console)
+class WorkerAdmin(ReadOnlyAdmin[WorkerProcess]):
+    title = "Workers"
+    list_display = ("process", "version", "served", "busy", "started", "seen")
+    list_display_links = None
+    ordering: ClassVar = ["-started_at", "-pk"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[WorkerProcess]:
+        busy = Coalesce(Subquery(BUSY, output_field=IntegerField()), 0)
+        return super().get_queryset(request).annotate(busy=busy)
+
+    @admin.display(description="worker")
+    def process(self, worker: WorkerProcess) -> SafeString:
+        return format_html('{}<br><span class="task-id">{}</span>', worker, worker.pk)
+
+    @admin.display(description="queues")
+    def served(self, worker: WorkerProcess) -> str:
+        return ", ".join(worker.queues) or "all"
+
+    @admin.display(description="slots busy")
+    def busy(self, worker: Any) -> str:
+        return f"{worker.busy} / {worker.slots}"
+
+    @admin.display(description="started")
+    def started(self, worker: WorkerProcess) -> SafeString | str:
+        return words.stamp(worker.started_at, clock.now())
+
+    @admin.display(description="last seen")
+    def seen(self, worker: WorkerProcess) -> SafeString | str:
+        now = clock.now()
+        seen = words.stamp(worker.seen_at, now)
+        if now - worker.seen_at <= SILENT_AFTER:
+            return seen
+        return format_html('<span class="warn">{} · silent</span>', seen)
+
+
+@admin.register(Lane, site=console)
+class LaneAdmin(ReadOnlyAdmin[Lane]):
+    title = "Lanes"
+    list_display = ("tenant", "queue", "readiness", "virtual_time")
+    list_display_links = None
+    list_select_related: ClassVar = ("tenant",)
+    ordering: ClassVar = ["tenant", "queue"]
