@@ -24,6 +24,7 @@ class Context(TaskContext):
     """
 
     __slots__ = ("_cancelled", "_claim", "_lease_lost", "_task")
+    __setattr__ = object.__setattr__  # that of a frozen dataclass with slots fails in subclasses
 
     def __init__(self, claim: Claim, task: LedgerTask, cancelled: Event, lease_lost: Event) -> None:
         self._claim = claim

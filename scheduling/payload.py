@@ -25,25 +25,25 @@ Trail: TypeAlias = "tuple[Trail, object] | None"
 """Where a value was found, from the inside out. Put into words only for a fault."""
 
 
-def check(value: object, field: str = "payload") -> None:
+def check(value: object, field: str = "payload", *, depth: int = MAX_DEPTH) -> None:
     """Return if the value can be stored and sent as JSON; tuples, bytes of text and other mappings can.
 
     Raises InvalidTask naming the place of a fault, such as `payload.items[3].name`.
     """
     waiting: list[tuple[object, Trail, int]] = [(value, None, 0)]
     while waiting:
-        item, trail, depth = waiting.pop()
+        item, trail, level = waiting.pop()
         contents = _contents(item)
         if contents is None:
             if fault := _fault(item):
                 raise InvalidTask({_place(field, trail): fault})
             continue
-        if depth == MAX_DEPTH:
-            raise InvalidTask({_place(field, None): _too_deep(MAX_DEPTH)})
+        if level == depth:
+            raise InvalidTask({_place(field, None): _too_deep(depth)})
         for key, inner in contents:
             if fault := _key_fault(key, item):
                 raise InvalidTask({_place(field, trail): fault})
-            waiting.append((inner, (trail, key), depth + 1))
+            waiting.append((inner, (trail, key), level + 1))
 
 
 def loads(body: bytes, *, depth: int = MAX_DEPTH + ENVELOPE_DEPTH) -> Any:
@@ -59,7 +59,7 @@ def loads(body: bytes, *, depth: int = MAX_DEPTH + ENVELOPE_DEPTH) -> Any:
         value = _decoder.decode(body.decode())
     except ValueError as error:
         raise InvalidTask({"body": f"is not JSON: {error}"}) from error
-    check(value, field="")
+    check(value, field="", depth=depth)
     return value
 
 

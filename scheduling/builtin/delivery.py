@@ -1,6 +1,7 @@
 """One HTTP exchange with a host a tenant chose: to a checked address, without redirects, proxies or an end
 that the other side decides."""
 
+import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ TIMEOUT = httpx.Timeout(15, connect=5)
 ANSWER_KEPT = 16 * 1024
 """Bytes of the answer's body that are read; nobody needs to send more."""
 DEFAULT_PORTS = {"http": 80, "https": 443}
+PORT_MAX = 65_535
+HOST = re.compile(r"[a-z0-9._-]{1,253}|[0-9a-f:.]+", re.ASCII)
+"""A name or an IPv4 address, or an IPv6 address; the parser lets more through."""
 
 
 class DeliveryFailed(RentrollError):
@@ -45,7 +49,7 @@ def send(
     """
     target = parse(url)
     try:
-        addresses = resolve(host_of(target), target.port or DEFAULT_PORTS[target.scheme])
+        addresses = resolve(host_of(target), port_of(target))
         address = addresses[(attempt - 1) % len(addresses)]
         with (
             httpx.Client(verify=tls(), timeout=TIMEOUT, trust_env=False) as client,
@@ -65,14 +69,22 @@ def send(
 
 
 def parse(url: str) -> httpx.URL:
-    """Raises PermanentFailure unless it is an absolute http or https URL."""
+    """Raises PermanentFailure unless it is an absolute http or https URL of a host and port that can exist."""
     try:
         target = httpx.URL(url)
     except httpx.InvalidURL as error:
         raise PermanentFailure(f"The URL is invalid: {error}.") from error
     if target.scheme not in DEFAULT_PORTS or not target.host:
         raise PermanentFailure("The URL must begin with http:// or https:// and name a host.")
+    if not HOST.fullmatch(host_of(target)):
+        raise PermanentFailure("The URL names no valid host.")
+    if not 0 < port_of(target) <= PORT_MAX:
+        raise PermanentFailure(f"The URL names no valid port: {port_of(target)}.")
     return target
+
+
+def port_of(target: httpx.URL) -> int:
+    return DEFAULT_PORTS[target.scheme] if target.port is None else target.port
 
 
 def host_of(target: httpx.URL) -> str:

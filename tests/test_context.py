@@ -1,0 +1,116 @@
+"""What a handler is told about its own execution."""
+
+from datetime import UTC, datetime, timedelta
+from threading import Event, Thread
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from scheduling import ids
+from scheduling.compat import TaskContext, TaskResultStatus, task
+from scheduling.context import Context
+from scheduling.errors import Snoozed
+from scheduling.ledger.values import Claim
+
+NOW = datetime(2027, 1, 4, 12, 0, tzinfo=UTC)
+A_WHILE = timedelta(seconds=50)
+
+
+@task()
+def handler(context: Any, number: int) -> None: ...
+
+
+@pytest.fixture
+def claim() -> Claim:
+    return Claim(
+        task_id=ids.uuid7(),
+        worker=uuid4(),
+        generation=4,
+        tenant_id=1,
+        tenant="acme",
+        lane_id=1,
+        name=handler.ledger_name,
+        queue="default",
+        args_json="[7]",
+        kwargs_json="{}",
+        attempt=2,
+        max_attempts=3,
+        timeout_seconds=None,
+        deadline=NOW,
+        due_at=NOW,
+        acquired_at=NOW,
+        expires_at=NOW + timedelta(seconds=30),
+    )
+
+
+@pytest.fixture
+def cancelled() -> Event:
+    return Event()
+
+
+@pytest.fixture
+def lease_lost() -> Event:
+    return Event()
+
+
+@pytest.fixture
+def context(claim: Claim, cancelled: Event, lease_lost: Event) -> Context:
+    return Context(claim, handler, cancelled, lease_lost)
+
+
+def test_it_tells_the_handler_what_it_runs(context: Context, claim: Claim) -> None:
+    assert isinstance(context, TaskContext)
+    assert (context.task_id, context.tenant) == (claim.task_id, "acme")
+    assert (context.attempt, context.max_attempts) == (2, 3)
+    assert context.generation == context.fencing_token == 4
+    assert context.deadline == NOW
+
+
+def test_it_is_the_frameworks_context_too(context: Context, claim: Claim) -> None:
+    result = context.task_result
+    assert UUID(result.id) == claim.task_id
+    assert result.status == TaskResultStatus.RUNNING
+    assert result.args == [7]
+    assert result.attempts == context.attempt
+    assert result.worker_ids[-1] == str(claim.worker)
+
+
+def test_it_hears_of_a_cancellation_and_of_a_lost_lease(
+    context: Context, cancelled: Event, lease_lost: Event
+) -> None:
+    assert not context.should_stop
+    lease_lost.set()
+    assert context.lease_lost
+    assert context.should_stop
+    assert not context.cancelled
+    cancelled.set()
+    assert context.cancelled
+
+
+def test_waiting_ends_when_the_time_is_up(context: Context) -> None:
+    assert context.wait(timedelta(0)) is False
+    assert context.wait(timedelta(milliseconds=1)) is False
+
+
+@pytest.mark.parametrize("reason", ["cancelled", "lease_lost"])
+def test_waiting_ends_when_the_handler_should_stop(
+    context: Context, reason: str, request: pytest.FixtureRequest
+) -> None:
+    answers: list[bool] = []
+    waiting = Thread(target=lambda: answers.append(context.wait(A_WHILE)))
+    waiting.start()
+    request.getfixturevalue(reason).set()
+    waiting.join(A_WHILE.total_seconds() / 2)
+    assert answers == [True]
+
+
+def test_snoozing_ends_the_attempt(context: Context) -> None:
+    with pytest.raises(Snoozed) as snoozed:
+        context.snooze(timedelta(minutes=5))
+    assert snoozed.value.delay == timedelta(minutes=5)
+
+
+def test_nobody_can_snooze_into_the_past(context: Context) -> None:
+    with pytest.raises(ValueError, match="negative"):
+        context.snooze(timedelta(seconds=-1))
