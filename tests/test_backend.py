@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 import pytest
@@ -31,6 +31,7 @@ from tenants.models import Tenant
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
 
 SOON = timedelta(minutes=1)
+backend = cast("LedgerBackend", default_task_backend)
 
 
 @task(name="test.backend.add")
@@ -110,7 +111,7 @@ class TestEnqueue:
     def test_a_batch_is_stored_in_order_with_one_signal_each(
         self, acme: Tenant, heard: list[TaskResult]
     ) -> None:
-        results = default_task_backend.bulk_enqueue([(add, [n], {}) for n in range(5)])
+        results = backend.bulk_enqueue([(add, [n], {}) for n in range(5)])
         assert [result.args for result in results] == [[n] for n in range(5)]
         assert heard == results
         stored = Task.objects.order_by("id").values_list("args", flat=True)
@@ -120,7 +121,7 @@ class TestEnqueue:
         self, acme: Tenant, heard: list[TaskResult]
     ) -> None:
         with pytest.raises(InvalidTask, match=r"payload\.a: must be a whole number"):
-            default_task_backend.bulk_enqueue([(add, [1], {}), (add, ["one"], {})])
+            backend.bulk_enqueue([(add, [1], {}), (add, ["one"], {})])
         assert not Task.objects.exists()
         assert heard == []
 
@@ -133,7 +134,7 @@ class TestEnqueue:
     def test_coroutines_enqueue_and_read(self, acme: Tenant) -> None:
         async def enqueue_and_read() -> tuple[TaskResult, TaskResult, list[TaskResult]]:
             one = await add.aenqueue(1)
-            many = await default_task_backend.abulk_enqueue([(add, [2], {}), (add, [3], {})])
+            many = await backend.abulk_enqueue([(add, [2], {}), (add, [3], {})])
             read = await add.aget_result(one.id)
             await sync_to_async(connections.close_all)()  # they belong to a thread that ends here
             return one, read, many

@@ -117,7 +117,7 @@ class TestDiscovery:
             "from scheduling.compat import task\n@task(name='test.mended')\ndef mended(): ...\n"
         )
         registry.discover()
-        assert registry.get("test.mended")
+        assert registry.get("test.mended").name == "test.mended"
         assert registry.failures() == {}
 
     def test_a_wrong_configuration_stops_the_process(self, app: Path) -> None:

@@ -344,9 +344,9 @@ class TestGuard:
         asked_for: list[str | None] = []
 
         class Noting(ssl.SSLContext):
-            def wrap_socket(self, *args: Any, server_hostname: Any = None, **kwargs: Any) -> Any:
-                asked_for.append(server_hostname)
-                return super().wrap_socket(*args, server_hostname=server_hostname, **kwargs)
+            def wrap_socket(self, *args: Any, **kwargs: Any) -> Any:
+                asked_for.append(kwargs["server_hostname"])
+                return super().wrap_socket(*args, **kwargs)
 
         context = Noting(ssl.PROTOCOL_TLS_CLIENT)
         monkeypatch.setattr(delivery, "tls", lambda: context)
