@@ -1,8 +1,9 @@
 """The kill switch: pausing, resuming, and putting back what claims held meanwhile.
 
-A pause is one row, and a claim reads the rows in its own transaction: nothing starts once the pause has
-committed. Claims set aside what they meet under a pause, so that a million paused tasks are not walked
-past again and again; when the pause is over they are put back, lanes at once and tasks in chunks.
+A pause is one row, and a claim reads the rows in its own turn. Pausing takes a turn as well: claims under
+way have committed before it, later ones see it, so nothing starts once it has returned. Claims set aside
+what they meet under a pause, so that a million paused tasks are not walked past again and again; when the
+pause is over they are put back, lanes at once and tasks in chunks, in a turn that no claim is holding more in.
 """
 
 from datetime import datetime, timedelta
@@ -41,9 +42,9 @@ def pause(
 
     Pausing what is paused replaces reason, author and expiry, and keeps `since`.
     """
-    now = now or dialect().now()
     scope = scope_of(tenant, queue, name)
     with transaction.atomic():
+        _, now = dialect().take_turn(now)
         standing = Pause.objects.in_force(now).filter(scope=scope).first()
         row, _ = Pause.objects.update_or_create(
             scope=scope,
@@ -71,8 +72,8 @@ def resume(
     now: datetime | None = None,
 ) -> Receipt:
     """Lift the pause of exactly this scope. A wider or narrower one stands, and the receipt tells of it."""
-    now = now or dialect().now()
     with transaction.atomic():
+        _, now = dialect().take_turn(now)
         lifted = Pause.objects.filter(scope=scope_of(tenant, queue, name))
         if lifted.update(lifted_at=now):
             put_back_what_is_over(now, CHUNK)
@@ -102,13 +103,17 @@ def put_back_what_is_over(now: datetime, limit: int) -> int:
     A pause goes when it holds nothing any more. What another pause covers as well, a claim sets aside again.
     """
     put_back = 0
-    for row in Pause.objects.over(now).select_related("tenant"):
+    for scope in Pause.objects.over(now).values_list("scope", flat=True):
         with transaction.atomic():
-            put_back += _put_back(row, limit)
+            dialect().take_turn(now)
+            over = Pause.objects.over(now).select_related("tenant").filter(scope=scope).first()
+            if over:  # nobody paused it anew since, or put everything back
+                put_back += _put_back(over, limit)
     return put_back
 
 
 def _put_back(row: Pause, limit: int) -> int:
+    """In its turn, so that what is found to be held is all that is held."""
     db = dialect()
     lanes = Lane.objects.filter(
         **({"tenant": row.tenant} if row.tenant else {}),
