@@ -1,11 +1,11 @@
 """The list of dead letters, and what is done to all of them that match its filters."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 
 from scheduling import clock
 from scheduling.admin import sweep, words
+from scheduling.admin.audit import operator
 from scheduling.admin.filters import DeadReasonFilter, NameFilter, QueueFilter, TenantFilter
 from scheduling.admin.lists import UncountedChangeList
 from scheduling.admin.operations import Operation
@@ -26,7 +27,7 @@ SWEEPING = (Operation.REDRIVE, Operation.DISCARD)
 
 
 class DeadLetterChangeList(UncountedChangeList):
-    def url_for_result(self, result: Task) -> str:
+    def url_for_result(self, result: Model) -> str:
         """A dead letter is a task, and has its page."""
         return reverse("admin:scheduling_task_change", args=[result.pk])
 
@@ -34,9 +35,9 @@ class DeadLetterChangeList(UncountedChangeList):
 @admin.register(DeadLetter, site=console)
 class DeadLetterAdmin(OperatedAdmin):
     title = "Dead letters"
-    list_display = ("task", "tenant", "queue", "reason", "last_error", "attempted", "died")
+    list_display = ("task", "reason", "last_error", "tenant", "queue", "attempted", "died")
     list_filter = (TenantFilter, NameFilter, QueueFilter, DeadReasonFilter)
-    list_select_related: ClassVar = ("tenant",)
+    list_select_related = ("tenant",)
     actions = ("redrive", "discard")
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
@@ -48,7 +49,9 @@ class DeadLetterAdmin(OperatedAdmin):
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.sweep_view)
         verbs = [
-            path(f"{verb}-all/", view, {"operation": verb}, name=f"scheduling_deadletter_{verb}_all")
+            path(
+                f"{verb}-all/", view, {"operation": verb}, name=f"scheduling_deadletter_{verb}_all"
+            )
             for verb in SWEEPING
         ]
         return verbs + super().get_urls()
@@ -69,17 +72,17 @@ class DeadLetterAdmin(OperatedAdmin):
         changelist = self.get_changelist_instance(request)
         letters = changelist.queryset
         if request.method != "POST":
-            return self._ask(request, operation, changelist, letters)
+            return self._ask_all(request, operation, changelist, letters)
         if "progress" in request.POST:
             progress = sweep.Progress.read(request.POST["progress"])
         else:
-            progress = sweep.begin(operation, _which(changelist), request.user, clock.now())
+            progress = sweep.begin(operation, _which(changelist), operator(request), clock.now())
         progress = sweep.step(progress, letters)
         if progress.finished:
             return self._report(request, progress, changelist)
         return self._go_on(request, progress, changelist)
 
-    def _ask(
+    def _ask_all(
         self,
         request: HttpRequest,
         operation: Operation,
@@ -121,7 +124,7 @@ class DeadLetterAdmin(OperatedAdmin):
     @admin.display(description="last error")
     def last_error(self, task: Task) -> SafeString | str:
         if not task.error:
-            return "–"
+            return words.NOTHING
         message = str(task.error.get("message", ""))
         short = message if len(message) <= MESSAGE_SHOWN else f"{message[:MESSAGE_SHOWN]}…"
         return format_html("<b>{}</b> {}", task.error.get("class", ""), short)

@@ -12,7 +12,8 @@ from typing import Any
 from django.db.models import Count, F, Min, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
-from scheduling.models import Lease, Pause, Schedule, Task, Throughput, WorkerProcess
+from scheduling.ledger.kill_switch import KillSwitch
+from scheduling.models import Lane, Lease, Pause, Schedule, Task, Throughput, WorkerProcess
 from scheduling.states import Readiness
 from tenants.models import Tenant
 
@@ -21,6 +22,7 @@ SILENT_AFTER = timedelta(seconds=30)
 LATE_AFTER = timedelta(minutes=1)
 VERY_LATE_AFTER = timedelta(minutes=10)
 NEARLY_FULL = 0.8
+TOTALS = ("waiting", "ready", "held_back", "running", "dead", "succeeded", "retried", "died")
 
 
 class Concern(IntEnum):
@@ -44,9 +46,12 @@ class TenantFigures:
     now: datetime
     waiting: int = 0
     ready: int = 0
+    held_back: int = 0
+    """Ready, in lanes that a pause stops."""
     running: int = 0
     dead: int = 0
     oldest_due: datetime | None = None
+    """Of the ready tasks that no pause holds back."""
     succeeded: int = 0
     retried: int = 0
     died: int = 0
@@ -54,8 +59,8 @@ class TenantFigures:
 
     @property
     def latency(self) -> timedelta | None:
-        """The age of the oldest ready task."""
-        return self.oldest_due and max(self.now - self.oldest_due, timedelta())
+        """The age of the oldest ready task that may start."""
+        return max(self.now - self.oldest_due, timedelta()) if self.oldest_due else None
 
     @property
     def fill(self) -> float:
@@ -80,7 +85,7 @@ class TenantFigures:
 
     @property
     def latency_concern(self) -> Concern:
-        if self.latency is None or self.is_paused or self.latency < LATE_AFTER:
+        if self.latency is None or self.latency < LATE_AFTER:
             return Concern.NONE
         return Concern.ALARM if self.latency >= VERY_LATE_AFTER else Concern.WARN
 
@@ -136,8 +141,7 @@ class Dashboard:
 
     @property
     def totals(self) -> dict[str, int]:
-        figures = ("waiting", "ready", "running", "dead", "succeeded", "retried", "died")
-        return {figure: self.total(figure) for figure in figures}
+        return {figure: self.total(figure) for figure in TOTALS}
 
     @property
     def latency(self) -> timedelta | None:
@@ -147,15 +151,11 @@ class Dashboard:
     def slots(self) -> int:
         return sum(worker.process.slots for worker in self.workers if not worker.is_silent)
 
-    @property
-    def busiest_minute(self) -> int:
-        return max((minute.ended for minute in self.minutes), default=0)
-
 
 def dashboard(now: datetime, pauses: list[Pause]) -> Dashboard:
     """The figures as of `now`, the most concerning tenants first. `pauses`: those in force."""
     rows = _tenants(now)
-    _add_backlog(rows)
+    _add_backlog(rows, pauses)
     overdue = _add_running(rows, now)
     _add_dead(rows)
     _add_throughput(rows, now)
@@ -163,7 +163,9 @@ def dashboard(now: datetime, pauses: list[Pause]) -> Dashboard:
         row.pauses = [pause for pause in pauses if _concerns(pause, row.tenant)]
     return Dashboard(
         now=now,
-        tenants=sorted(rows.values(), key=lambda row: (-row.concern, row.is_quiet, row.tenant.slug)),
+        tenants=sorted(
+            rows.values(), key=lambda row: (-row.concern, row.is_quiet, row.tenant.slug)
+        ),
         workers=_workers(now),
         minutes=_minutes(now),
         overdue_leases=overdue,
@@ -180,26 +182,33 @@ def _tenants(now: datetime) -> dict[int, TenantFigures]:
     tenants = Tenant.objects.annotate(
         unfinished=Coalesce("intake__accepted", 0) - Coalesce("outflow__finished", 0)
     )
-    return {
-        tenant.pk: TenantFigures(tenant, now, waiting=tenant.unfinished) for tenant in tenants
-    }
+    return {tenant.pk: TenantFigures(tenant, now, waiting=tenant.unfinished) for tenant in tenants}
 
 
-def _add_backlog(rows: dict[int, TenantFigures]) -> None:
-    ready = Schedule.objects.filter(readiness=Readiness.READY).order_by()
-    by_tenant = ready.values(key=F("lane__tenant")).annotate(
-        count=Count("task"), oldest=Min("due_at")
-    )
-    for group in by_tenant:
-        if row := rows.get(group["key"]):
-            row.ready, row.oldest_due = group["count"], group["oldest"]
+def _add_backlog(rows: dict[int, TenantFigures], pauses: list[Pause]) -> None:
+    """Lane by lane, because a pause stops whole lanes; those of single names are not told apart."""
+    switch = KillSwitch(tuple((each.tenant_id, each.queue, each.name) for each in pauses))
+    ready = Schedule.objects.filter(readiness=Readiness.READY).order_by().values("lane")
+    found = ready.annotate(count=Count("task"), oldest=Min("due_at"))
+    backlogs = {group["lane"]: group for group in found}
+    for lane in Lane.objects.filter(pk__in=ready):
+        backlog, row = backlogs.get(lane.pk), rows.get(lane.tenant_id)
+        if backlog is None or row is None:
+            continue  # it came or went between two reads
+        row.ready += backlog["count"]
+        if switch.stops_lane(lane):
+            row.held_back += backlog["count"]
+        elif row.oldest_due is None or backlog["oldest"] < row.oldest_due:
+            row.oldest_due = backlog["oldest"]
 
 
 def _add_running(rows: dict[int, TenantFigures], now: datetime) -> int:
     """Returns how many leases have run out and were not ended yet."""
     overdue = 0
-    by_tenant = Lease.objects.order_by().values(key=F("tenant")).annotate(
-        count=Count("task"), overdue=Count("task", filter=Q(expires_at__lt=now))
+    by_tenant = (
+        Lease.objects.order_by()
+        .values(key=F("tenant"))
+        .annotate(count=Count("task"), overdue=Count("task", filter=Q(expires_at__lt=now)))
     )
     for group in by_tenant:
         overdue += group["overdue"]
@@ -237,9 +246,7 @@ def _throughput(key: str, now: datetime) -> QuerySet[Throughput, Any]:
 
 
 def _workers(now: datetime) -> list[WorkerFigures]:
-    busy = dict(
-        Lease.objects.order_by().values_list("worker").annotate(count=Count("task"))
-    )
+    busy = dict(Lease.objects.order_by().values_list("worker").annotate(count=Count("task")))
     return [
         WorkerFigures(process, busy.get(process.pk, 0), now)
         for process in WorkerProcess.objects.order_by("host", "pid")

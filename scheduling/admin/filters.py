@@ -1,7 +1,7 @@
 """Filters of the lists of tasks: by exact value, through whatever index finds it."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
@@ -20,7 +20,8 @@ class ValueFilter(admin.SimpleListFilter):
     """One exact value, typed or picked."""
 
     template = "admin/value_filter.html"
-    others: ClassVar[list[tuple[str, str]]] = []
+    others: Sequence[tuple[str, str]] = ()
+    """What else the address asks for: typing a value keeps it."""
 
     def known(self) -> Iterable[str]:
         """Values worth offering."""

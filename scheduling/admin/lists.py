@@ -1,7 +1,6 @@
 """Lists that stay cheap over millions of rows, of models that nobody edits by hand."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.contrib import admin
 from django.contrib.admin.options import ShowFacets
@@ -34,7 +33,9 @@ class UncountedChangeList(ChangeList):
     def get_results(self, request: HttpRequest) -> None:
         self.page_num = min(max(self.page_num, 1), self.MOST_PAGES)
         start = (self.page_num - 1) * self.list_per_page
-        ids = list(self.queryset.values_list("pk", flat=True)[start : start + self.list_per_page + 1])
+        ids = list(
+            self.queryset.values_list("pk", flat=True)[start : start + self.list_per_page + 1]
+        )
         self.has_next = len(ids) > self.list_per_page
         ids = ids[: self.list_per_page]
         self.result_list = self.queryset.filter(pk__in=ids)
@@ -43,9 +44,11 @@ class UncountedChangeList(ChangeList):
         self.show_full_result_count = False
         self.show_admin_actions = bool(ids)
         self.can_show_all = self.multi_page = False
-        self.paginator = self.model_admin.get_paginator(request, self.result_list, self.list_per_page)
+        self.paginator = self.model_admin.get_paginator(
+            request, self.result_list, self.list_per_page
+        )
 
-    def get_ordering(self, request: HttpRequest, queryset: Any) -> list[str]:
+    def get_ordering(self, request: HttpRequest, queryset: Any) -> list[Any]:
         """The order that an index gives, whatever the address asks for."""
         return list(self.model_admin.get_ordering(request))
 
@@ -67,7 +70,7 @@ class ReadOnlyAdmin(ModelAdmin[M]):
     list_per_page = 50
     show_full_result_count = False
     show_facets = ShowFacets.NEVER
-    sortable_by: ClassVar[Sequence[str]] = ()
+    sortable_by = ()
     title = ""
     """Of the list's page."""
 

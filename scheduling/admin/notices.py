@@ -22,7 +22,7 @@ def notices(dashboard: Dashboard) -> list[Notice]:
 
 def _of_workers(dashboard: Dashboard) -> Iterator[Notice]:
     silent = [worker for worker in dashboard.workers if worker.is_silent]
-    ready = dashboard.totals["ready"]
+    ready = dashboard.totals["ready"] - dashboard.totals["held_back"]
     if len(silent) == len(dashboard.workers):
         waiting = f" {counted(ready, 'ready task')} with nobody to run them." if ready else ""
         yield Notice(Concern.ALARM if ready else Concern.WARN, f"No worker is alive.{waiting}")

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any, Protocol, TypeVar, assert_never
 from uuid import UUID
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from scheduling import ledger
@@ -53,7 +53,7 @@ class Identified(Protocol):
 T = TypeVar("T", bound=Identified)
 
 
-def perform(operation: Operation, tasks: Sequence[Task], by: AbstractBaseUser) -> str:
+def perform(operation: Operation, tasks: Sequence[Task], by: User) -> str:
     """Do it to those tasks, as far as it applies to each; says in a sentence what became of them."""
     with transaction.atomic():
         match operation:

@@ -1,11 +1,10 @@
 """The kill switch in the console: what is paused, pausing behind a question, resuming in one click."""
 
-from collections.abc import Sequence
 from typing import Any, ClassVar, TypedDict
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
@@ -59,7 +58,7 @@ def pause_view(request: HttpRequest) -> HttpResponse:
         return _form_page(request, form)
     if "confirmed" not in request.POST:
         return _question(request, form)
-    messages.success(request, said(_pause(form, request.user)))
+    messages.success(request, said(_pause(form, audit.operator(request))))
     return HttpResponseRedirect(reverse("admin:index"))
 
 
@@ -73,7 +72,7 @@ def resume_view(request: HttpRequest, pause_id: int) -> HttpResponse:
     if standing is None:
         messages.info(request, "That pause was over already.")
     else:
-        messages.success(request, said(_resume(standing, request.user)))
+        messages.success(request, said(_resume(standing, audit.operator(request))))
     return HttpResponseRedirect(reverse("admin:index"))
 
 
@@ -98,7 +97,7 @@ def _question(request: HttpRequest, form: PauseForm) -> TemplateResponse:
     return TemplateResponse(request, "admin/confirm_pause.html", context)
 
 
-def _pause(form: PauseForm, by: AbstractBaseUser) -> Receipt:
+def _pause(form: PauseForm, by: User) -> Receipt:
     asked, scope = form.cleaned_data, _scope(form.cleaned_data)
     with transaction.atomic():
         receipt = ledger.pause(
@@ -108,7 +107,7 @@ def _pause(form: PauseForm, by: AbstractBaseUser) -> Receipt:
     return receipt
 
 
-def _resume(pause: Pause, by: AbstractBaseUser) -> Receipt:
+def _resume(pause: Pause, by: User) -> Receipt:
     scope = Scope(tenant=pause.tenant, queue=pause.queue, name=pause.name)
     with transaction.atomic():
         receipt = ledger.resume(**scope, by=by.get_username())
@@ -160,7 +159,7 @@ class PauseAdmin(ReadOnlyAdmin[Pause]):
     def has_view_permission(self, request: HttpRequest, obj: Pause | None = None) -> bool:
         return self.has_add_permission(request) or super().has_view_permission(request, obj)
 
-    def get_list_display(self, request: HttpRequest) -> Sequence[str]:
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
         return self.list_display if self.has_add_permission(request) else self.list_display[:-1]
 
     @admin.display(description="covers")

@@ -10,6 +10,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from scheduling.admin.audit import operator
 from scheduling.admin.operations import PERMISSION, Operation, perform
 from scheduling.admin.site import console
 from scheduling.admin.words import counted
@@ -40,7 +41,7 @@ def operate(request: HttpRequest, operation: str) -> HttpResponse:
     verb, tasks, back = Operation(operation), _posted(request), _back(request)
     if "confirmed" not in request.POST:
         return ask(request, verb, tasks, back)
-    messages.info(request, perform(verb, tasks, request.user))
+    messages.info(request, perform(verb, tasks, operator(request)))
     return HttpResponseRedirect(back)
 
 

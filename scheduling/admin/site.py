@@ -72,7 +72,7 @@ class Console(admin.AdminSite):
         if request.user.has_perm("admin.view_logentry"):
             entries = LogEntry.objects.select_related("user", "content_type").order_by("-pk")
             context["actions"] = entries[:RECENT_ACTIONS]
-        request.current_app = self.name  # type: ignore[attr-defined]
+        request.current_app = self.name
         return TemplateResponse(request, self.index_template, context | (extra_context or {}))
 
     def _dashboard(self, context: dict[str, Any]) -> dict[str, Any]:

@@ -8,10 +8,10 @@ the page, and one audit entry tells how far it got.
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any, assert_never
+from typing import assert_never
 
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.core import signing
 from django.core.exceptions import BadRequest
 from django.db import transaction
@@ -99,7 +99,7 @@ def groups(letters: QuerySet[Task]) -> list[Group]:
     return [Group(name, str(reason).replace("_", " "), count) for name, reason, count in counts]
 
 
-def begin(operation: Operation, which: str, by: AbstractBaseUser, now: datetime) -> Progress:
+def begin(operation: Operation, which: str, by: User, now: datetime) -> Progress:
     """From here on it is on record. `which` says in words what matches."""
     entry = audit.record_many(by, DeadLetter, which, f"{operation.past.capitalize()} all: begun")
     return Progress(operation, now.isoformat(), entry.pk)
@@ -130,9 +130,7 @@ def told(progress: Progress) -> str:
     return " ".join((done, *progress.notes))
 
 
-def _perform(
-    operation: Operation, batch: Sequence[Task]
-) -> tuple[int, dict[int, LimitExceeded]]:
+def _perform(operation: Operation, batch: Sequence[Task]) -> tuple[int, dict[int, LimitExceeded]]:
     full: dict[int, LimitExceeded] = {}
     match operation:
         case Operation.REDRIVE:

@@ -47,7 +47,6 @@ class OperatedAdmin(ReadOnlyAdmin[Task]):
     search_fields = ("pk",)
     search_help_text = "A task's id, or an idempotency key."
     ordering: ClassVar = ["-pk"]
-    list_select_related = ("tenant", "schedule")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Task]:
         return Task.objects.without_blobs()
@@ -104,7 +103,8 @@ class OperatedAdmin(ReadOnlyAdmin[Task]):
 @admin.register(Task, site=console)
 class TaskAdmin(OperatedAdmin):
     title = "Tasks"
-    list_display = ("task", "tenant", "queue", "phase", "priority", "attempted", "due", "created")
+    list_select_related = ("tenant", "schedule")
+    list_display = ("task", "phase", "tenant", "queue", "priority", "attempted", "due", "created")
     list_filter = (StateFilter, TenantFilter, QueueFilter, NameFilter)
     actions = ("cancel", "redrive", "discard")
 
@@ -128,7 +128,7 @@ class TaskAdmin(OperatedAdmin):
     @admin.display(description="due")
     def due(self, task: Task) -> SafeString | str:
         schedule = getattr(task, "schedule", None)
-        return words.stamp(schedule.due_at, clock.now()) if schedule else "–"
+        return words.stamp(schedule.due_at, clock.now()) if schedule else words.NOTHING
 
     def change_view(
         self,

@@ -1,13 +1,12 @@
 """The story of one task, from its rows: what it waited for, who ran it, and how that ended."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from scheduling.admin import bars
-from scheduling.models import Attempt, Lease, Refusal, Task, WorkerProcess
+from scheduling.models import Attempt, Lease, Task, WorkerProcess
 from scheduling.states import Outcome
 
 ATTEMPTS_SHOWN = 50
@@ -83,7 +82,8 @@ def of(task: Task, now: datetime) -> Timeline:
     refusals = list(task.refusals.order_by("-refused_at")[:REFUSALS_SHOWN])
     lease: Lease | None = getattr(task, "lease", None)
     shown = attempts[ATTEMPTS_SHOWN - 1 :: -1]
-    names = _names(row.worker for row in (*shown, *refusals, *([lease] if lease else [])))
+    workers = {row.worker for row in shown} | {row.worker for row in refusals}
+    names = _names(workers | {lease.worker} if lease else workers)
     refused: dict[int, list[Refused]] = {}
     for row in reversed(refusals):
         entry = Refused(row.verb, names[row.worker], row.refused_at)
@@ -127,11 +127,10 @@ def _in_flight(
     )
 
 
-def _names(workers: Iterable[UUID]) -> dict[UUID, str]:
+def _names(workers: set[UUID]) -> dict[UUID, str]:
     """Host and pid, as long as the worker is registered; afterwards its id has to do."""
-    ids = set(workers)
-    registered = WorkerProcess.objects.in_bulk(list(ids))
+    registered = WorkerProcess.objects.in_bulk(list(workers))
     return {
         worker: str(registered[worker]) if worker in registered else f"{worker} (gone)"
-        for worker in ids
+        for worker in workers
     }

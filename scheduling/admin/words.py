@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+NOTHING = "—"
+"""In place of what there is not."""
 _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
@@ -48,7 +50,7 @@ def _split(seconds: float) -> list[tuple[int, str]]:
 def stamp(instant: datetime | None, now: datetime) -> SafeString | str:
     """The age, with the exact instant at hand; a dash for what has not happened."""
     if instant is None:
-        return "–"
+        return NOTHING
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         instant.astimezone(UTC).isoformat(),
