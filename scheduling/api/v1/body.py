@@ -11,30 +11,34 @@ from django.http import HttpRequest
 from scheduling import payload
 from scheduling.api.v1.kinds import Kind
 from scheduling.api.v1.problems import Refused
+from scheduling.errors import InvalidTask
 
 MAX_BYTES = 1024 * 1024
 
 
 def json_object(request: HttpRequest) -> dict[str, Any]:
     """The body as an object. Raises Refused or InvalidTask for anything else."""
-    value = payload.loads(read(request))
+    text = read(request)
+    value = payload.loads(text) if text else None
     if not isinstance(value, dict):
-        raise Refused(Kind.MALFORMED_REQUEST, "The body must be a JSON object.")
+        raise InvalidTask({"body": "must be a JSON object"})
     return value
 
 
 def read(request: HttpRequest) -> bytes:
     """At most MAX_BYTES of JSON text. Raises Refused when there is more, less, or something else."""
+    is_chunked = "HTTP_TRANSFER_ENCODING" in request.META
+    if not is_chunked and request.META.get("CONTENT_LENGTH", "") in ("", "0"):
+        return b""
     if request.content_type != "application/json":
         raise Refused(Kind.UNSUPPORTED_MEDIA_TYPE, "Send the body as `application/json`.")
     if request.META.get("HTTP_CONTENT_ENCODING", "identity") != "identity":
         raise Refused(Kind.UNSUPPORTED_MEDIA_TYPE, "Send the body uncompressed.")
-    is_chunked = "HTTP_TRANSFER_ENCODING" in request.META
     return read_chunks(request) if is_chunked else read_measured(request)
 
 
 def read_measured(request: HttpRequest) -> bytes:
-    claimed = request.META.get("CONTENT_LENGTH") or "0"
+    claimed = request.META["CONTENT_LENGTH"]
     if not claimed.isdecimal():
         raise Refused(Kind.MALFORMED_REQUEST, "Content-Length must be a number of bytes.")
     length = int(claimed)

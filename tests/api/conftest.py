@@ -1,0 +1,21 @@
+"""Callers of the API, each with a token of its own."""
+
+import pytest
+
+from tenants.models import ApiToken, Tenant
+from tests.api.kit import Api
+
+
+@pytest.fixture
+def api_a(tenant_a: Tenant) -> Api:
+    return Api(ApiToken.objects.issue(tenant=tenant_a)[1])
+
+
+@pytest.fixture
+def api_b(tenant_b: Tenant) -> Api:
+    return Api(ApiToken.objects.issue(tenant=tenant_b)[1])
+
+
+@pytest.fixture
+def operator(db: None) -> Api:
+    return Api(ApiToken.objects.issue(tenant=None)[1])
