@@ -102,7 +102,7 @@ class LedgerBackend(BaseTaskBackend):
             task=task,
             id=str(answer.task_id),
             status=TaskResultStatus.READY,
-            enqueued_at=clock.now(),
+            enqueued_at=answer.created_at,
             started_at=None,
             last_attempted_at=None,
             finished_at=None,

@@ -1,6 +1,7 @@
 """Django's task interface on the ledger."""
 
 import asyncio
+from collections import UserDict, UserList
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -41,6 +42,10 @@ def add(a: int, b: int = 0) -> int:
 
 @task(queue_name="mail", priority=3)
 async def send(context: Any, invoice_id: int) -> None: ...
+
+
+@task()
+def keep(*args: Any, **kwargs: Any) -> None: ...
 
 
 @pytest.fixture
@@ -94,9 +99,16 @@ class TestEnqueue:
         assert result.status == TaskResultStatus.READY
         assert result.task is add
         assert (result.args, result.kwargs) == ([1], {"b": 2})
-        assert result.enqueued_at is not None
+        assert result.enqueued_at == Task.objects.get(pk=result.id).created_at
         assert result.attempts == 0
         assert heard == [result]
+
+    def test_arguments_become_what_the_framework_says_they_do(self, acme: Tenant) -> None:
+        result = keep.enqueue((1, 2), text="é".encode(), more=UserDict(a=UserList(["😀"])))
+        assert result.args == [[1, 2]]
+        assert result.kwargs == {"text": "é", "more": {"a": ["😀"]}}
+        row = Task.objects.get(pk=result.id)
+        assert (row.args, row.kwargs) == (result.args, result.kwargs)
 
     def test_it_is_part_of_the_callers_transaction(self, acme: Tenant) -> None:
         def enqueue_and_fail() -> None:

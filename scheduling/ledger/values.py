@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from scheduling.payload import encode
 from scheduling.states import TaskState
 
 
@@ -37,11 +38,11 @@ class NewTask:
 
     @property
     def args_json(self) -> str:
-        return json.dumps(self.args, separators=(",", ":"), allow_nan=False)
+        return encode(self.args)
 
     @property
     def kwargs_json(self) -> str:
-        return json.dumps(self.kwargs, separators=(",", ":"), allow_nan=False)
+        return encode(self.kwargs)
 
 
 @dataclass(frozen=True, slots=True)
