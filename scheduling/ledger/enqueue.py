@@ -19,6 +19,8 @@ from tenants.models import Tenant
 
 QUEUE_FULL_RETRY = timedelta(seconds=1)
 """When a full queue has room again depends on its workers; a second later is worth another look."""
+CLOCK_SLACK_SECONDS = 1.0
+"""A clock set back by less only makes a tenant wait that much longer."""
 
 
 def enqueue(tasks: Sequence[NewTask], *, now: datetime | None = None) -> list[Accepted]:
@@ -97,37 +99,43 @@ def admit(
     """Charge tasks to the tenant's limits. Raises LimitExceeded, or InvalidTask without such a tenant."""
     admitted = db.admit(tenant_id, count, now, rated=rated)
     if admitted is None:
-        _open_intake(tenant_id)
+        _mend_intake(tenant_id, now or db.now())
         admitted = db.admit(tenant_id, count, now, rated=rated)
     if admitted is None:
         raise _refusal(tenant_id, count, now or db.now(), rated=rated)
     return admitted
 
 
-def _open_intake(tenant_id: int) -> None:
-    """The counters of a tenant are made with its first task."""
-    if not Tenant.objects.filter(pk=tenant_id).exists():
+def _mend_intake(tenant_id: int, now: datetime) -> None:
+    """Make the counters of a tenant with its first task; forget a debt that only a clock set back explains."""
+    tenant = Tenant.objects.filter(pk=tenant_id).first()
+    if tenant is None:
         raise InvalidTask({"tenant": "There is no such tenant."})
     Intake.objects.bulk_create([Intake(tenant_id=tenant_id)], ignore_conflicts=True)
+    if tenant.rate_per_second is not None:
+        furthest = now.timestamp() + tenant.rate_burst / tenant.rate_per_second
+        impossible = Intake.objects.filter(pk=tenant_id, full_at__gt=furthest + CLOCK_SLACK_SECONDS)
+        impossible.update(full_at=now.timestamp())
 
 
 def _refusal(tenant_id: int, count: int, now: datetime, *, rated: bool) -> LimitExceeded:
     tenant = Tenant.objects.get(pk=tenant_id)
-    intake = Intake.objects.get(pk=tenant_id)
-    if rated and tenant.rate_per_second is not None:
+    rate = tenant.rate_per_second if rated else None
+    if rate is not None:
         if count > tenant.rate_burst:
             return LimitExceeded(
                 "rate_burst", allowed=tenant.rate_burst, retry_after=QUEUE_FULL_RETRY
             )
-        debt = max(intake.full_at - now.timestamp(), 0.0) * tenant.rate_per_second
-        excess = debt + count - tenant.rate_burst
-        if excess > 0:
-            return LimitExceeded(
-                "rate_per_second",
-                allowed=tenant.rate_per_second,
-                retry_after=timedelta(seconds=excess / tenant.rate_per_second),
-            )
+        wait = _until_the_rate_allows(count, tenant, rate, now)
+        if wait or tenant.max_queued is None:  # no wait: the moment has come since the refusal
+            return LimitExceeded("rate_per_second", allowed=rate, retry_after=wait)
     return LimitExceeded("max_queued", allowed=tenant.max_queued or 0, retry_after=QUEUE_FULL_RETRY)
+
+
+def _until_the_rate_allows(count: int, tenant: Tenant, rate: float, now: datetime) -> timedelta:
+    full_at = Intake.objects.values_list("full_at", flat=True).get(pk=tenant.pk)
+    debt = max(full_at - now.timestamp(), 0.0) * rate
+    return timedelta(seconds=max(debt + count - tenant.rate_burst, 0.0) / rate)
 
 
 def unfinished(tenant: Tenant) -> int:
