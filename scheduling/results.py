@@ -5,6 +5,7 @@ from typing import Any, assert_never
 
 from scheduling import registry
 from scheduling.compat import TaskError, TaskResult, TaskResultStatus
+from scheduling.errors import RentrollError
 from scheduling.models import Attempt, Lease, Task
 from scheduling.states import Outcome, TaskState
 
@@ -56,6 +57,11 @@ def status_of(state: TaskState) -> TaskResultStatus:
 def _errors(attempts: Sequence[Attempt]) -> list[TaskError]:
     errors: list[dict[str, Any]] = [a.error for a in attempts if a.error]
     return [
-        TaskError(exception_class_path=error["class"], traceback=error["traceback"])
+        TaskError(exception_class_path=_class_path(error["class"]), traceback=error["traceback"])
         for error in errors
     ]
+
+
+def _class_path(name: str) -> str:
+    """What the ledger itself says of an attempt, such as WorkerLost, was never raised and has no class."""
+    return name if "." in name else f"{RentrollError.__module__}.{RentrollError.__qualname__}"

@@ -23,7 +23,13 @@ from scheduling.compat import (
     task,
     task_enqueued,
 )
-from scheduling.errors import IdempotencyMismatch, InvalidTask, LimitExceeded, TenantRequired
+from scheduling.errors import (
+    IdempotencyMismatch,
+    InvalidTask,
+    LimitExceeded,
+    RentrollError,
+    TenantRequired,
+)
 from scheduling.ledger.values import Fail, Failure, Settlement, Snooze, Succeed, Verdict
 from scheduling.models import Task
 from tenants.current import acting_for
@@ -274,6 +280,14 @@ class TestResult:
         (error,) = result.errors
         assert error.exception_class is ValueError
         assert error.traceback == "Traceback …"
+
+    def test_a_lost_attempt_is_an_error_of_the_ledgers_own(self, acme: Tenant) -> None:
+        result = add.enqueue(1)
+        ledger.claim(uuid4(), limit=1)
+        ledger.reap(ledger.held_leases())
+        result.refresh()
+        assert result.attempts == 1
+        assert result.errors[0].exception_class is RentrollError
 
     def test_a_snoozed_attempt_does_not_count(self, acme: Tenant) -> None:
         result = add.enqueue(1)
