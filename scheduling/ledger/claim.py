@@ -66,6 +66,8 @@ class _Claiming:
         """Lanes that have no more ready work than was found."""
         self.unsure: set[int] = set()
         """Lanes whose first thousand hold paused names: what lies beyond was not looked at."""
+        self.looked_at_all = False
+        """Whether no ready lane comes after the eligible ones."""
 
     def run(self) -> Claims:
         if self.switch.stops_everything:
@@ -74,7 +76,8 @@ class _Claiming:
         round_ = self._fill(lanes)
         claims, buried = self._start(round_, {lane.lane_id: lane for lane in lanes})
         retired = self._serve(lanes, round_)
-        return Claims(claims, contended=buried or bool(self.unsure) or not retired)
+        unseen = len(round_.order) < self.limit and not self.looked_at_all
+        return Claims(claims, contended=buried or unseen or bool(self.unsure) or not retired)
 
     def _eligible_lanes(self) -> list[LaneShare]:
         """The ready lanes that come first, without those paused (which are set aside) or at their cap."""
@@ -83,10 +86,11 @@ class _Claiming:
         while len(eligible) < self.limit:
             lanes = self.db.ready_lanes(self.queues, skip, width)
             paused = {lane.lane_id for lane in lanes if self.switch.stops_lane(lane)}
-            eligible += [lane for lane in lanes if lane.lane_id not in paused and lane.room != 0]
+            eligible += [lane for lane in lanes if lane.lane_id not in paused and not lane.is_full]
             if paused:
                 self.db.hold_lanes(paused)
             if len(lanes) < width:
+                self.looked_at_all = True
                 break
             skip += width - len(paused)
         return eligible

@@ -1,7 +1,8 @@
 """What the verbs ask of a database. Every method runs inside the caller's transaction.
 
 Locks are taken in one order: intake, schedule or lease, task, lane, outflow, throughput; several rows
-of one table in the order of their keys. The row of Dispatch comes before all of them.
+of one table in the order of their keys. The row of Dispatch comes before all of them; who holds it, a claim
+or the kill switch, waits for no lane that another holds.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -29,7 +30,11 @@ class LaneShare:
     weight: float
     """Of the tenant, divided by its ready lanes: many queues do not make a louder tenant."""
     room: int | None
-    """How many more leases the tenant may have. None: no cap."""
+    """How many more leases the tenant may have, less than none after its cap was lowered. None: no cap."""
+
+    @property
+    def is_full(self) -> bool:
+        return self.room is not None and self.room <= 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +202,8 @@ class Dialect(Protocol):
         False: one of the empty ones may just be getting work, so it was left ready.
         """
 
-    def hold_lanes(self, lane_ids: Collection[int]) -> None: ...
+    def hold_lanes(self, lane_ids: Collection[int]) -> int:
+        """Set lanes aside, but those that somebody else is activating; answers how many."""
 
     # Renew, settle, reap
 
