@@ -14,7 +14,7 @@ from scheduling.api.v1.problems import Refused
 from scheduling.models import Task
 from tests.api.kit import JSON, Api, faults, problem
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
+pytestmark = [pytest.mark.django_db, pytest.mark.ledger]
 
 ENVELOPE = len(json.dumps({"name": "demo.echo", "payload": {"message": ""}}))
 

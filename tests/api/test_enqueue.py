@@ -11,7 +11,7 @@ from scheduling.models import Task
 from tenants.models import ApiToken, Scope, Tenant
 from tests.api.kit import Api, faults, problem
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
+pytestmark = [pytest.mark.django_db, pytest.mark.ledger]
 
 REPRESENTATION = {
     "id", "name", "queue", "state", "phase", "priority", "payload", "due_at", "attempt", "max_attempts",

@@ -13,7 +13,7 @@ from django.http import HttpResponse
 from scheduling.models import Task
 from tests.api.kit import Api, faults, problem
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
+pytestmark = [pytest.mark.django_db, pytest.mark.ledger]
 
 CALLERS = 50
 enqueueing = import_module("scheduling.ledger.enqueue")  # the package gives its verb that name
@@ -100,6 +100,7 @@ def test_the_operator_shares_the_keys_of_the_tenant_it_names(api_a: Api, operato
     assert again.json()["id"] == first.json()["id"]
 
 
+@pytest.mark.django_db(transaction=True)
 def test_fifty_requests_with_one_key_make_one_task(
     api_a: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +121,7 @@ def test_fifty_requests_with_one_key_make_one_task(
     assert Task.objects.count() == 1
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_request_that_waited_too_long_for_the_first_is_told_to_come_back(
     api_a: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ from tenants.models import Tenant
 from tests.api.kit import Api, problem
 from tests.ledger import kit
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
+pytestmark = [pytest.mark.django_db, pytest.mark.ledger]
 
 ROUTES = [
     ("GET", "/v1/tasks/{}"),

@@ -24,7 +24,7 @@ class ExecutionControlView(ApiView):
     scopes: ClassVar[Mapping[str, Scope]] = {"GET": Scope.READ, "PUT": Scope.CONTROL}
 
     def get(self, request: Request) -> Response:
-        covered = self.covered(parsed(Covering, request.query_params))
+        covered = self.covered(parsed(Covering, request.query_params.dict()))
         return Response(shown(ledger.control(**covered), self.caller))
 
     def put(self, request: Request) -> Response:

@@ -55,7 +55,7 @@ class TasksView(ApiView):
         return Response(shown, status=status, headers={"Location": location, **headers})
 
     def get(self, request: Request) -> Response:
-        asked = parsed(TaskFilter, request.query_params)
+        asked = parsed(TaskFilter, request.query_params.dict())
         tenant = tenant_meant(self.caller, asked.pop("tenant", None))
         cursor, limit = asked.pop("cursor", None), asked.pop("limit")
         tasks = narrowed(readable(tenant).without_blobs(), asked)

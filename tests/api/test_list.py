@@ -1,0 +1,136 @@
+"""`GET /v1/tasks`: newest first, page by page, narrowed by filters that hold."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from scheduling import clock
+from scheduling.states import TaskState
+from tenants.models import Tenant
+from tests.api.kit import Api, faults
+from tests.api.test_enqueue import REPRESENTATION
+from tests.api.test_isolation import in_state
+from tests.ledger import kit
+
+pytestmark = [pytest.mark.django_db, pytest.mark.ledger]
+
+
+def pages(api: Api, address: str) -> Iterator[list[str]]:
+    """The ids on each page, following the links."""
+    following: str | None = address
+    while following:
+        page = api.get(following).json()
+        yield [task["id"] for task in page["tasks"]]
+        following = page["next"]
+
+
+def ids(api: Api, **query: Any) -> set[str]:
+    answer = api.client.get("/v1/tasks", query)
+    assert answer.status_code == 200, answer.content
+    return {task["id"] for task in answer.json()["tasks"]}
+
+
+def test_an_empty_list_is_a_page(api_a: Api) -> None:
+    assert api_a.get("/v1/tasks").json() == {"tasks": [], "next": None}
+
+
+def test_lists_carry_no_payload_and_no_result(api_a: Api, tenant_a: Tenant) -> None:
+    kit.put(tenant_a)
+    [task] = api_a.get("/v1/tasks").json()["tasks"]
+    assert task.keys() == REPRESENTATION - {"payload", "result"}
+
+
+def test_pages_are_newest_first_and_complete(api_a: Api, tenant_a: Tenant) -> None:
+    newest_first = [str(task_id) for task_id in reversed(kit.put(tenant_a, 7))]
+    assert list(pages(api_a, "/v1/tasks?limit=3")) == [
+        newest_first[:3],
+        newest_first[3:6],
+        newest_first[6:],
+    ]
+
+
+def test_a_full_last_page_has_no_next(api_a: Api, tenant_a: Tenant) -> None:
+    kit.put(tenant_a, 4)
+    assert [len(page) for page in pages(api_a, "/v1/tasks?limit=2")] == [2, 2]
+
+
+def test_a_task_that_comes_in_meanwhile_shifts_nothing(api_a: Api, tenant_a: Tenant) -> None:
+    old = {str(task_id) for task_id in kit.put(tenant_a, 4)}
+    first = api_a.get("/v1/tasks?limit=2").json()
+    kit.put(tenant_a)
+    second = api_a.get(first["next"]).json()
+    assert {task["id"] for task in [*first["tasks"], *second["tasks"]]} == old
+
+
+def test_filters_go_along_to_the_next_page(api_a: Api, tenant_a: Tenant) -> None:
+    mail = {str(task_id) for task_id in kit.put(tenant_a, 3, queue="mail")}
+    kit.put(tenant_a, 3)
+    found = [task_id for page in pages(api_a, "/v1/tasks?limit=1&queue=mail") for task_id in page]
+    assert set(found) == mail
+    assert len(found) == 3
+
+
+def test_each_state_finds_its_tasks(api_a: Api, tenant_a: Tenant) -> None:
+    by_state = {state: str(in_state(tenant_a, state)) for state in reversed(TaskState)}
+    for state, task_id in by_state.items():
+        assert ids(api_a, state=state.value) == {task_id}
+
+
+def test_name_and_queue_narrow_together(api_a: Api, tenant_a: Tenant) -> None:
+    [wanted] = kit.put(tenant_a, name="demo.sleep", queue="mail")
+    kit.put(tenant_a, name="demo.sleep")
+    kit.put(tenant_a, queue="mail")
+    assert ids(api_a, name="demo.sleep", queue="mail") == {str(wanted)}
+    assert ids(api_a, name="demo.nothing") == set()
+
+
+def test_creation_is_narrowed_to_a_half_open_interval(api_a: Api, tenant_a: Tenant) -> None:
+    instants = [clock.now() - timedelta(hours=hours) for hours in (4, 3, 2, 1)]
+    created = [str(kit.put(tenant_a, now=instant)[0]) for instant in instants]
+    query = {
+        "created_after": instants[1].isoformat(),
+        "created_before": instants[3].isoformat(),
+    }
+    assert ids(api_a, **query) == set(created[1:3])
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("stat=queued", "stat"),
+        ("state=waiting", "state"),
+        ("state=", "state"),
+        ("limit=0", "limit"),
+        ("limit=201", "limit"),
+        ("limit=ten", "limit"),
+        ("cursor=5", "cursor"),
+        ("cursor=%00", "cursor"),
+        ("name=%00", "name"),
+        ("queue=" + "q" * 101, "queue"),
+        ("created_after=2027-03-28", "created_after"),
+        ("created_after=2027-03-28T02:30:00", "created_after"),
+        ("created_before=9999-12-31T23:59:59-23:59", "created_before"),
+        ("created_before=%00", "created_before"),
+        ("format=xml", "format"),
+    ],
+)
+def test_a_filter_that_cannot_be_is_refused(api_a: Api, query: str, field: str) -> None:
+    assert faults(api_a.get(f"/v1/tasks?{query}")).keys() == {field}
+
+
+def test_an_unknown_tenant_is_no_empty_list(operator: Api) -> None:
+    assert faults(operator.get("/v1/tasks?tenant=nobody")).keys() == {"tenant"}
+
+
+def test_a_page_costs_two_queries_and_no_blobs(
+    api_a: Api, tenant_a: Tenant, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for state in TaskState:
+        in_state(tenant_a, state)
+    api_a.get("/v1/tasks")
+    with django_assert_num_queries(2) as queries:
+        assert len(ids(api_a)) == len(TaskState)
+    assert "kwargs" not in queries[-1]["sql"]
