@@ -7,11 +7,9 @@ from django.db import models
 from django.db.models import Q
 
 from scheduling.ids import uuid7
+from scheduling.options import PRIORITY_MAX, PRIORITY_MIN
 from scheduling.states import DeadReason, TaskState
 from tenants.models import Tenant
-
-MAX_ATTEMPTS = 32_767
-PRIORITY_MIN, PRIORITY_MAX = -100, 100
 
 
 def choices(enum: type[TaskState] | type[DeadReason]) -> list[tuple[str, str]]:
