@@ -32,11 +32,12 @@ class Claiming:
         self._in_slots = 0
         """Claims given to slots that are not free of them again: waiting, running, zombies."""
         self._looks_at = AT_ONCE
+        self._waits_since = AT_ONCE
 
     @property
     def due_at(self) -> float:
         if self._slots.waiting():
-            return self._slots.last_start + appetite.PATIENCE
+            return self._patience_ends_at()
         return self._looks_at if self._room() > 0 else FOREVER
 
     def look_now(self) -> None:
@@ -51,8 +52,10 @@ class Claiming:
     def run(self) -> None:
         """Fill the slots. What other processes could start sooner is handed back."""
         now = clock.monotonic()
-        if self._slots.waiting() and now >= self._slots.last_start + appetite.PATIENCE:
-            self.take_back()
+        if self._slots.waiting() and now >= self._patience_ends_at():
+            self._waits_since = now
+            if self._slots.all_busy():
+                self.take_back()
         room = self._room()
         if room > 0 and now >= self._looks_at:
             self._claim(room, now)
@@ -62,6 +65,9 @@ class Claiming:
         taken = self._slots.take_back()
         self._in_slots -= len(taken)
         self._hand.release(taken)
+
+    def _patience_ends_at(self) -> float:
+        return max(self._slots.last_start, self._waits_since) + appetite.PATIENCE
 
     def _room(self) -> int:
         ahead = appetite.ahead(self._run_times, self._slots.moving(appetite.HORIZON))

@@ -9,6 +9,7 @@ from django.db import DataError, IntegrityError
 from scheduling import ledger
 from scheduling.ledger.values import Claim, Fail, Failure, Release, Settlement, Settling, Verdict
 from scheduling.states import TaskState
+from scheduling.workers import verdicts
 from scheduling.workers.board import Board, Tally
 from scheduling.workers.held import Held
 
@@ -34,8 +35,8 @@ class Hand:
         return tuple(self._held)
 
     def leased(self) -> list[Held]:
-        """Everything that this process takes to be its own."""
-        return [*self._held, *self._concluded]
+        """Everything that this process takes to be its own, and wants to keep."""
+        return [*(held for held in self._held if not held.lease_lost.is_set()), *self._concluded]
 
     def knows(self, task_id: UUID, generation: int) -> bool:
         return any(
@@ -58,12 +59,15 @@ class Hand:
         return held
 
     def conclude(self, held: Held, verdict: Verdict) -> None:
-        """What is said of a lease that was lost, or already concluded on, is not passed on."""
-        if held.lease_lost.is_set():
-            self.drop(held)
+        """What is said of a lease that was lost, or already concluded on, is not passed on.
+
+        Could a lease not be renewed in time, the ledger is told that it was lost: it knows whether somebody
+        else has the task by now, and records the refusal then.
+        """
         if held in self._held:
             self._held.remove(held)
-            self._concluded[held] = verdict
+            lost = held.lease_lost.is_set()
+            self._concluded[held] = verdicts.of_lost_lease(held.claim) if lost else verdict
         elif held in self._zombies:
             self._zombies.remove(held)
             self._board.count(Tally(refused=1))
@@ -75,7 +79,7 @@ class Hand:
             self.conclude(held, Release())
 
     def drop(self, held: Held) -> None:
-        """Its lease is lost: the handler is told, and what it will say is not passed on."""
+        """Another has the task: the handler is told, and what it will say is not passed on."""
         held.lose()
         if held in self._held:
             self._held.remove(held)
@@ -116,10 +120,10 @@ class Hand:
             [one for part in parts for one in part.stale],
         )
 
-    def _count(self, settling: Settling, verdicts: dict[UUID, Verdict]) -> None:
+    def _count(self, settling: Settling, said: dict[UUID, Verdict]) -> None:
         states = [one.state for one in settling.settled]
         retried = sum(
-            one.state is TaskState.QUEUED and isinstance(verdicts[one.task_id], Fail)
+            one.state is TaskState.QUEUED and isinstance(said[one.task_id], Fail)
             for one in settling.settled
         )
         self._board.count(

@@ -30,9 +30,6 @@ class Heart:
         """Renew everything held; drop what is not ours any more, and pass on who is asked to stop."""
         asked_at = clock.monotonic()
         self.due_at = asked_at + self._lease.total_seconds() / 3
-        for held in self._hand.held():
-            if held.lease_lost.is_set():
-                self._hand.drop(held)
         leased = self._hand.leased()
         if not leased:
             return

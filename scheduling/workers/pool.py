@@ -102,7 +102,7 @@ class Pool:
             return 0.0
         if self._stops_at is not None:
             return min(self._stops_at, self._heart.due_at)
-        return min(self._heart.due_at, *(service.due_at for service in self._services))
+        return min(service.due_at for service in (self._heart, *self._services))
 
     def _stop(self) -> None:
         """Claim nothing more. What runs may end within the grace period, what waits is handed back."""

@@ -71,6 +71,9 @@ class Slots:
             except Empty:
                 return taken
 
+    def all_busy(self) -> bool:
+        return len(self._busy_since) >= self.count
+
     def moving(self, longest: float) -> int:
         """How many slots are free, or busy for no longer than so many seconds."""
         since = clock.monotonic() - longest

@@ -78,7 +78,7 @@ class Supervisor:
         if self._kills_at is not None:
             return min(self._kills_at, self._reports_at)
         tries = [free_at for seat in self._seats if (free_at := seat.next_try()) is not None]
-        return min(self._reports_at, *tries)
+        return min([self._reports_at, *tries])
 
     def _stop(self, why: str) -> None:
         children = self._children()

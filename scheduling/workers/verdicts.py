@@ -16,7 +16,7 @@ from scheduling.errors import (
     UnknownHandler,
     not_negative,
 )
-from scheduling.ledger.values import Claim, Fail, Failure, Snooze, Succeed, Verdict
+from scheduling.ledger.values import Claim, Fail, Failure, Lose, Snooze, Succeed, Verdict
 from scheduling.ledger_task import LedgerTask
 
 logger = logging.getLogger(__name__)
@@ -73,6 +73,14 @@ def of_corrupt_arguments(error: ValueError) -> Verdict:
 def of_endless(claim: Claim) -> Verdict:
     """Its time is up and it cannot be stopped. The task's own backoff is not asked: no time to run more code."""
     return Fail(described(TaskTimeout()), retry_in=retry.backoff(claim.attempt))
+
+
+def of_lost_lease(claim: Claim) -> Verdict:
+    """Whatever the handler said: somebody else may be at it, so this attempt cannot count as more than lost."""
+    return Lose(
+        retry.backoff(claim.attempt, base=retry.LOST_BASE),
+        "The worker could not renew its lease in time.",
+    )
 
 
 def backoff(task: LedgerTask, attempt: int) -> timedelta:

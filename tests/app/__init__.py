@@ -1,0 +1,1 @@
+"""A Django app whose tasks do what handlers in the field do, at their worst."""

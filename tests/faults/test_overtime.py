@@ -1,0 +1,73 @@
+"""Scenarios 12, 14, 15: handlers that do not end, end strangely, or are not there."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from uuid import UUID
+
+from scheduling import ledger
+from scheduling.ledger.values import NewTask
+from scheduling.models import Attempt
+from scheduling.states import DeadReason, TaskState
+from tenants.models import Tenant
+from tests.app import tasks
+from tests.faults.conftest import Start
+from tests.faults.kit import Effects, enqueue, outcomes, wait_for_state
+
+SLOW_LEASE = "--lease-seconds=300"
+SOON = timedelta(milliseconds=300)
+
+
+def test_handlers_that_python_can_interrupt_are_timed_out_and_their_process_goes_on(
+    start_workers: Start, tenant_a: Tenant
+) -> None:
+    start_workers("--processes=1", SLOW_LEASE)
+    overdue = [
+        enqueue(task, tenant=tenant_a, max_attempts=1, timeout=SOON)
+        for task in (tasks.loop_for_ever, tasks.sleep_for_ever)
+    ]
+
+    assert errors_of(overdue) == ["scheduling.errors.TaskTimeout"] * 2
+    after = enqueue(tasks.noop, tenant=tenant_a)
+    wait_for_state(after, TaskState.SUCCEEDED)
+    assert Attempt.objects.values("worker").distinct().count() == 1
+
+
+def test_handlers_that_nothing_can_interrupt_are_timed_out_and_their_process_is_replaced(
+    start_workers: Start, effects: Effects, tenant_a: Tenant
+) -> None:
+    start_workers("--processes=1", SLOW_LEASE, "--grace-seconds=1")
+    bystander = enqueue(tasks.hold, "a", tenant=tenant_a, max_attempts=1)
+    overdue = [
+        enqueue(task, tenant=tenant_a, max_attempts=1, timeout=SOON)
+        for task in (tasks.catch_everything, tasks.read_a_silent_socket, tasks.wait_for_a_lock)
+    ]
+
+    assert errors_of(overdue) == ["scheduling.errors.TaskTimeout"] * 3
+    effects.wait_for("a started 2")
+    assert outcomes(bystander) == ["released"]
+
+
+def test_unknown_and_misfitting_handlers_are_tried_again_then_dead_and_other_tasks_flow(
+    start_workers: Start, effects: Effects, tenant_a: Tenant
+) -> None:
+    start_workers("--processes=1", SLOW_LEASE)
+    name = tasks.effect.module_path
+    absent = [
+        NewTask(tenant_id=tenant_a.pk, name="reports.retired", max_attempts=1),
+        NewTask(tenant_id=tenant_a.pk, name=name, kwargs={"text": "renamed"}, max_attempts=1),
+        NewTask(tenant_id=tenant_a.pk, name="reports.retired", max_attempts=2),
+    ]
+    retired, misfit, patient = [one.task_id for one in ledger.enqueue(absent)]
+    other = enqueue(tasks.effect, "flows", tenant=tenant_a)
+
+    for task_id in (retired, misfit):
+        assert wait_for_state(task_id, TaskState.DEAD).dead_reason == DeadReason.UNKNOWN_HANDLER
+    wait_for_state(other, TaskState.SUCCEEDED)
+    assert wait_for_state(patient, TaskState.DEAD).dead_reason == DeadReason.UNKNOWN_HANDLER
+    assert outcomes(patient) == ["failed", "failed"]
+
+
+def errors_of(task_ids: Iterable[UUID]) -> list[str]:
+    """The classes of the errors that they died of."""
+    errors = [wait_for_state(task_id, TaskState.DEAD).error for task_id in task_ids]
+    return [error["class"] for error in errors if error]

@@ -1,0 +1,74 @@
+"""Scenarios 3, 4, 5: workers that fall silent and come back, and leases that must not run out."""
+
+import os
+import signal
+
+import pytest
+
+from scheduling.models import Attempt, Refusal
+from scheduling.states import TaskState
+from tenants.models import Tenant
+from tests.app import tasks
+from tests.faults.conftest import Start
+from tests.faults.kit import Effects, enqueue, outcomes, pid_that_runs, the_task, wait_for_state
+from tests.waiting import until
+
+SHORT_LEASE = "--lease-seconds=1"
+
+
+def test_stopped_worker_that_comes_back_and_succeeds_is_refused(
+    start_workers: Start, effects: Effects, tenant_a: Tenant
+) -> None:
+    start_workers("--processes=1", SHORT_LEASE)
+    task_id = enqueue(tasks.hold, "a", tenant=tenant_a)
+    effects.wait_for("a started 1")
+    zombie = pid_that_runs(task_id)
+    os.kill(zombie, signal.SIGSTOP)
+    start_workers("--processes=1", SHORT_LEASE)
+    effects.wait_for("a started 2")
+    effects.open_gate("a")
+    wait_for_state(task_id, TaskState.SUCCEEDED)
+
+    os.kill(zombie, signal.SIGCONT)
+
+    effects.wait_for("a finished 1")
+    until(lambda: Refusal.objects.filter(task=task_id, generation=1).exists())
+    assert outcomes(task_id) == ["lost", "succeeded"]
+    assert the_task(task_id).state == TaskState.SUCCEEDED
+
+
+def test_task_longer_than_its_lease_runs_once_while_it_is_renewed(
+    start_workers: Start, effects: Effects, tenant_a: Tenant
+) -> None:
+    start_workers("--processes=2", SHORT_LEASE)
+    task_id = enqueue(tasks.compute, 4.0, tenant=tenant_a)
+
+    wait_for_state(task_id, TaskState.SUCCEEDED)
+
+    assert outcomes(task_id) == ["succeeded"]
+
+
+def test_leases_survive_handlers_that_compete_for_the_interpreter(
+    start_workers: Start, effects: Effects, tenant_a: Tenant
+) -> None:
+    start_workers("--processes=1", "--threads=8", "--lease-seconds=2")
+    all_of_them = [enqueue(tasks.compute, 4.0, tenant=tenant_a) for _ in range(8)]
+
+    for task_id in all_of_them:
+        wait_for_state(task_id, TaskState.SUCCEEDED)
+
+    assert list(Attempt.objects.values_list("outcome", flat=True)) == ["succeeded"] * 8
+
+
+@pytest.mark.parametrize("seconds", [0.5, 3.0])
+def test_handler_that_holds_the_interpreter_has_one_committed_success(
+    seconds: float, start_workers: Start, tenant_a: Tenant
+) -> None:
+    start_workers("--processes=1", SHORT_LEASE)
+    task_id = enqueue(tasks.hold_the_interpreter, seconds, tenant=tenant_a, max_attempts=1)
+    pid_that_runs(task_id)
+    start_workers("--processes=1", SHORT_LEASE)
+
+    until(lambda: the_task(task_id).is_terminal)
+
+    assert outcomes(task_id) == (["succeeded"] if seconds < 1 else ["lost"])
