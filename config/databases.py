@@ -36,6 +36,7 @@ def _sqlite(database: dict[str, Any]) -> dict[str, Any]:
     return database | {
         "ENGINE": "scheduling.sqlite",
         "CONN_MAX_AGE": SECONDS_KEPT_OPEN,
+        "CONN_HEALTH_CHECKS": True,
         # Without IMMEDIATE, a transaction that reads before it writes fails at once when another
         # one wrote in between, whatever the timeout.
         "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": 20},

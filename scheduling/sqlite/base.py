@@ -102,6 +102,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def create_cursor(self, name: str | None = None) -> Any:
         return self.connection.cursor(factory=Cursor)
 
+    def is_usable(self) -> bool:
+        """The stock engine takes it for granted; code that closed the driver's connection proves it wrong."""
+        try:
+            self.connection.execute("SELECT 1")
+        except Database.Error:
+            return False
+        return True
+
     # A transaction is begun, and ended, in exactly one of the following ways.
 
     def _start_transaction_under_autocommit(self) -> None:
