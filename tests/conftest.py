@@ -11,6 +11,12 @@ from tenants.models import Tenant
 from tests.installation import Installation, empty_postgres
 
 
+@pytest.fixture(scope="session")
+def django_db_keepdb() -> bool:
+    """Drop nothing at the end: the folder that holds the database goes as a whole, server and all."""
+    return True
+
+
 @pytest.fixture
 def ledger(db: None) -> Iterator[None]:
     """A database whose invariants are recounted from its tables when the test is over."""
