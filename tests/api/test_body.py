@@ -5,14 +5,14 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest
-from django.test import RequestFactory
 
 from scheduling import payload
 from scheduling.api.v1 import body
 from scheduling.api.v1.problems import Refused
 from scheduling.models import Task
-from tests.api.kit import JSON, Api, faults, problem
+from tests.api.kit import JSON, Api, Response, faults, problem
 
 pytestmark = [pytest.mark.django_db, pytest.mark.ledger]
 
@@ -149,7 +149,7 @@ def test_a_deeper_one_is_refused_whatever_its_depth(api_a: Api, levels: int) -> 
     assert "nested deeper" in fault
 
 
-def nested(api: Api, levels: int) -> "object":
+def nested(api: Api, levels: int) -> Response:
     """Enqueue a payload that holds so many lists in each other."""
     value = "[" * levels + "]" * levels
     return api.post("/v1/tasks", f'{{"name": "demo.echo", "payload": {{"value": {value}}}}}')
@@ -176,8 +176,14 @@ class Broken(io.RawIOBase):
 
 def incoming(stream: object, **environ: str) -> HttpRequest:
     """A request whose body the server hands over as that stream."""
-    request = {"wsgi.input": stream, "CONTENT_TYPE": JSON, **environ}
-    return RequestFactory().generic("POST", "/v1/tasks", **request)
+    request = {
+        "REQUEST_METHOD": "POST",
+        "PATH_INFO": "/v1/tasks",
+        "CONTENT_TYPE": JSON,
+        "wsgi.input": stream,
+        **environ,
+    }
+    return WSGIRequest(request)
 
 
 def chunked(stream: object) -> HttpRequest:

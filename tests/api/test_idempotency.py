@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from django.db import connection, connections
-from django.http import HttpResponse
 
 from scheduling.models import Task
-from tests.api.kit import Api, faults, problem
+from scheduling.sqlite.base import DatabaseWrapper as SQLite
+from tests.api.kit import Api, Response, faults, problem
 
 pytestmark = [pytest.mark.django_db, pytest.mark.ledger]
 
@@ -108,7 +108,7 @@ def test_fifty_requests_with_one_key_make_one_task(
     everybody = Barrier(CALLERS)
     first_is_inside = held_once(monkeypatch, lambda: everybody.wait(30))
 
-    def send(number: int) -> HttpResponse:
+    def send(number: int) -> Response:
         if number:
             first_is_inside.wait(30)
             everybody.wait(30)
@@ -160,18 +160,18 @@ def held_once(monkeypatch: pytest.MonkeyPatch, hold: Callable[[], object]) -> Ev
 def become_impatient() -> None:
     """Let this connection wait for others no longer than a moment."""
     connection.ensure_connection()
-    if connection.vendor == "postgresql":
-        connection.cursor().execute("SET lock_timeout TO '50ms'")
+    if isinstance(connections["default"], SQLite):
+        connections["default"].patience = 0.05
     else:
-        connection.patience = 0.05
+        connection.cursor().execute("SET lock_timeout TO '50ms'")
 
 
-def at_once(count: int, send: Callable[[int], HttpResponse]) -> list[HttpResponse]:
+def at_once(count: int, send: Callable[[int], Response]) -> list[Response]:
     with ThreadPoolExecutor(count) as pool:
         return list(pool.map(in_own_connection, [send] * count, range(count)))
 
 
-def in_own_connection(send: Callable[[int], HttpResponse], number: int) -> HttpResponse:
+def in_own_connection(send: Callable[[int], Response], number: int) -> Response:
     try:
         return send(number)
     finally:

@@ -3,12 +3,12 @@
 from uuid import UUID, uuid4
 
 import pytest
-from django.http import HttpResponse
 
+from scheduling import ledger
 from scheduling.models import Task
 from scheduling.states import TaskState
 from tenants.models import Tenant
-from tests.api.kit import Api, problem
+from tests.api.kit import Api, Response, problem
 from tests.ledger import kit
 
 pytestmark = [pytest.mark.django_db, pytest.mark.ledger]
@@ -20,7 +20,7 @@ ROUTES = [
 ]
 
 
-def answered(response: HttpResponse, task_id: object) -> tuple[object, ...]:
+def answered(response: Response, task_id: object) -> tuple[object, ...]:
     """All that a client can tell the answer by, with the id it sent itself struck out."""
     headers = {name: value for name, value in response.headers.items() if name != "Content-Length"}
     return response.status_code, headers, response.content.decode().replace(str(task_id), "…")
@@ -87,9 +87,9 @@ def in_state(tenant: Tenant, state: TaskState) -> UUID:
         case TaskState.RUNNING:
             kit.take()
         case TaskState.SUCCEEDED:
-            kit.say(kit.take(), kit.ledger.Succeed())
+            kit.say(kit.take(), ledger.Succeed())
         case TaskState.DEAD:
             kit.say(kit.take(), kit.failing(retry_in=None))
         case TaskState.CANCELLED:
-            kit.ledger.cancel([task_id])
+            ledger.cancel([task_id])
     return task_id

@@ -1,6 +1,7 @@
 """One task through its life: looked at, cancelled, redriven."""
 
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -18,7 +19,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.ledger]
 TERMINAL = [TaskState.SUCCEEDED, TaskState.DEAD, TaskState.CANCELLED]
 
 
-def seen(api: Api, task_id: UUID, *fields: str) -> tuple[object, ...]:
+def seen(api: Api, task_id: UUID, *fields: str) -> tuple[Any, ...]:
     task = api.get(f"/v1/tasks/{task_id}").json()
     return tuple(task[field] for field in fields)
 

@@ -42,8 +42,9 @@ def test_a_task_of_the_event_loop_keeps_its_own() -> None:
             await others.wait()
             return current()
 
-    async def both() -> list[Tenant | None]:
+    async def both() -> tuple[Tenant | None, Tenant | None]:
         barrier = asyncio.Barrier(2)
-        return await asyncio.gather(act(A, barrier), act(B, barrier))
+        of_a, of_b = await asyncio.gather(act(A, barrier), act(B, barrier))
+        return of_a, of_b
 
-    assert asyncio.run(both()) == [A, B]
+    assert asyncio.run(both()) == (A, B)

@@ -13,5 +13,4 @@ urlpatterns = [
     path("tasks/<str:task_id>/redrive", RedriveView.as_view(), name="task-redrive"),
     path("execution-control", ExecutionControlView.as_view(), name="execution-control"),
     path("<path:rest>", fallbacks.no_such_address),
-    path("", fallbacks.no_such_address, {"rest": ""}),
 ]
