@@ -87,12 +87,11 @@ class _Claiming:
             lanes = self.db.ready_lanes(self.queues, skip, width)
             paused = {lane.lane_id for lane in lanes if self.switch.stops_lane(lane)}
             eligible += [lane for lane in lanes if lane.lane_id not in paused and not lane.is_full]
-            if paused:
-                self.db.hold_lanes(paused)
+            held = self.db.hold_lanes(paused) if paused else 0
             if len(lanes) < width:
                 self.looked_at_all = True
                 break
-            skip += width - len(paused)
+            skip += width - held
         return eligible
 
     def _fill(self, lanes: Sequence[LaneShare]) -> Round:

@@ -81,15 +81,15 @@ def end(
 
 def _standings(
     db: Dialect, leases: Sequence[tuple[Ended, Verdict]], claims: Mapping[UUID, Claim]
-) -> dict[UUID, Standing]:
-    """A success needs nothing of its task that the claim did not bring along."""
-    known = {
-        lease.task_id: Standing.as_claimed(claims[lease.task_id])
-        for lease, verdict in leases
-        if isinstance(verdict, Succeed) and lease.task_id in claims
-    }
-    unknown = sorted(lease.task_id for lease, _ in leases if lease.task_id not in known)
-    return {**known, **db.standings(unknown)} if unknown else known
+) -> Mapping[UUID, Standing]:
+    """Successes need nothing of their tasks that the claims did not bring along.
+
+    A mixed batch reads them all, because reading locks: some now and some later would be out of order.
+    """
+    ids = [lease.task_id for lease, _ in leases]
+    if claims and all(isinstance(verdict, Succeed) for _, verdict in leases):
+        return {task_id: Standing.as_claimed(claims[task_id]) for task_id in ids}
+    return db.standings(sorted(ids))
 
 
 def _requeue(db: Dialect, endings: Sequence[Ending], now: datetime) -> None:

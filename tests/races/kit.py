@@ -58,11 +58,15 @@ class Session:
     def start_and_wait_for_a_lock(self, step: Callable[[], T]) -> Future[T]:
         """Begin it there, and come back once it waits for what another session holds."""
         future = self.start(step)
+        self.wait_for_a_lock_or(future)
+        assert not future.done(), f"it did not wait for the other session: {future}"
+        return future
+
+    def wait_for_a_lock_or(self, future: Future[T]) -> None:
+        """Come back once the session waits for another one, or is done with what it was told."""
         waiting.until(
             lambda: future.done() or self._waits_for_a_lock(), what="for the session to wait"
         )
-        assert not future.done(), f"it did not wait for the other session: {future}"
-        return future
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -4,6 +4,8 @@ READ COMMITTED throughout: each statement sees what was committed when it began,
 commit is locked first and read after. Claims take turns on the row of Dispatch. A lane is retired under
 `FOR UPDATE`, which waits for nobody (SKIP LOCKED) and which nobody can get while an enqueue, that keeps
 `FOR KEY SHARE` on it until it commits, may be about to give the lane work.
+An UPDATE or DELETE takes its rows in whatever order it is planned in, so one that may meet another on
+several rows locks them first, in the order of their keys.
 Many rows go in as arrays (`unnest`): one round trip, one plan.
 """
 
@@ -92,15 +94,20 @@ SHARE_LANE_IDS = """
     SELECT id FROM scheduling_lane WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE
 """
 ACTIVATE_LANES = f"""
-    UPDATE scheduling_lane
+    WITH idle AS (
+        SELECT id FROM scheduling_lane WHERE id = ANY(%s) AND readiness = {NOT_DUE}
+        ORDER BY id FOR NO KEY UPDATE
+    )
+    UPDATE scheduling_lane AS lane
     SET readiness = {READY},
         virtual_time = greatest(
             virtual_time, coalesce((SELECT virtual_time FROM scheduling_dispatch), 0))
-    WHERE id = ANY(%s) AND readiness = {NOT_DUE}
+    FROM idle WHERE lane.id = idle.id
 """
 TAKE_TURN = """
-    SELECT virtual_time, clock_timestamp() FROM scheduling_dispatch WHERE id = 1 FOR UPDATE
-"""
+    SELECT turn.virtual_time, clock_timestamp()
+    FROM (SELECT virtual_time FROM scheduling_dispatch WHERE id = 1 FOR UPDATE) AS turn
+"""  # the subquery has waited before the clock is read
 FIRST_TURN = """
     INSERT INTO scheduling_dispatch (id, virtual_time) VALUES (1, 0) ON CONFLICT (id) DO NOTHING
 """
@@ -143,10 +150,12 @@ NAMED_HEADS = HEADS.format(
     name="task.name", join="JOIN scheduling_task AS task ON task.id = head.task_id"
 )
 START = """
-    WITH started AS (
-        UPDATE scheduling_task SET state = 'running', generation = generation + 1
-        WHERE id = ANY(%s) AND (deadline IS NULL OR deadline > %s)
-        RETURNING id, name, args, kwargs, generation, attempts, max_attempts, timeout_seconds,
+    WITH chosen AS (
+        SELECT id FROM scheduling_task WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE
+    ), started AS (
+        UPDATE scheduling_task AS task SET state = 'running', generation = generation + 1
+        FROM chosen WHERE task.id = chosen.id AND (deadline IS NULL OR deadline > %s)
+        RETURNING task.id, name, args, kwargs, generation, attempts, max_attempts, timeout_seconds,
                   deadline, idempotency_key, trace_context
     ), dropped AS (
         DELETE FROM scheduling_schedule USING started WHERE task_id = started.id
@@ -160,20 +169,28 @@ INSERT_LEASES = """
     FROM unnest(%s::uuid[], %s::bigint[], %s::bigint[], %s::int[], %s::timestamptz[])
 """
 RENEW = """
+    WITH standing AS (
+        SELECT lease.task_id
+        FROM unnest(%s::uuid[], %s::int[], %s::uuid[]) AS token (task_id, generation, worker)
+        JOIN scheduling_lease AS lease USING (task_id, generation, worker)
+        ORDER BY lease.task_id FOR UPDATE OF lease
+    )
     UPDATE scheduling_lease AS lease
     SET expires_at = coalesce(%s::timestamptz, clock_timestamp()) + %s, seconds = %s
-    FROM unnest(%s::uuid[], %s::int[], %s::uuid[]) AS token (task_id, generation, worker)
-    WHERE lease.task_id = token.task_id AND lease.generation = token.generation
-      AND lease.worker = token.worker
+    FROM standing WHERE lease.task_id = standing.task_id
     RETURNING lease.task_id, lease.expires_at
 """
 END_LEASES = """
+    WITH standing AS (
+        SELECT lease.task_id
+        FROM unnest(%s::uuid[], %s::int[], %s::uuid[], %s::timestamptz[])
+            AS token (task_id, generation, worker, unchanged_since)
+        JOIN scheduling_lease AS lease USING (task_id, generation, worker)
+        WHERE token.unchanged_since IS NULL OR lease.expires_at = token.unchanged_since
+        ORDER BY lease.task_id FOR UPDATE OF lease
+    )
     DELETE FROM scheduling_lease AS lease
-    USING unnest(%s::uuid[], %s::int[], %s::uuid[], %s::timestamptz[])
-        AS token (task_id, generation, worker, unchanged_since)
-    WHERE lease.task_id = token.task_id AND lease.generation = token.generation
-      AND lease.worker = token.worker
-      AND (token.unchanged_since IS NULL OR lease.expires_at = token.unchanged_since)
+    USING standing WHERE lease.task_id = standing.task_id
     RETURNING lease.task_id, lease.generation, lease.worker, lease.tenant_id, lease.lane_id,
               lease.due_at, lease.acquired_at
 """
@@ -189,13 +206,17 @@ FINISH = """
             %s::text[])
         AS ending (task_id, generation, number, worker, due_at, started_at,
                    outcome, failure, state, attempts, is_terminal, result, error, dead_reason)
+    ), running AS (
+        SELECT task.id FROM ending JOIN scheduling_task AS task ON task.id = ending.task_id
+        ORDER BY task.id FOR NO KEY UPDATE OF task
     ), updated AS (
         UPDATE scheduling_task AS task
         SET state = ending.state, attempts = ending.attempts,
             finished_at = CASE WHEN ending.is_terminal THEN %s::timestamptz END,
             result = ending.result, error = coalesce(ending.error, task.error),
             dead_reason = ending.dead_reason
-        FROM ending WHERE task.id = ending.task_id
+        FROM ending JOIN running ON running.id = ending.task_id
+        WHERE task.id = running.id
     )
     INSERT INTO scheduling_attempt
         (task_id, generation, number, worker, due_at, started_at, finished_at, outcome, error)
@@ -222,18 +243,30 @@ ADD_THROUGHPUT = """
         wait_seconds = minute.wait_seconds + excluded.wait_seconds,
         run_seconds = minute.run_seconds + excluded.run_seconds
 """
+HOLD_LANES = f"""
+    WITH free AS (
+        SELECT id FROM scheduling_lane WHERE id = ANY(%s)
+        ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+    )
+    UPDATE scheduling_lane AS lane SET readiness = {HELD} FROM free WHERE lane.id = free.id
+"""
 LOCK_EMPTY_LANES = """
     SELECT id FROM scheduling_lane WHERE id = ANY(%s) ORDER BY id FOR UPDATE SKIP LOCKED
 """
 SERVE_LANES = f"""
+    WITH free AS (
+        SELECT id FROM scheduling_lane WHERE id = ANY(%(lanes)s)
+        ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+    )
     UPDATE scheduling_lane AS lane
     SET virtual_time = served.virtual_time,
-        readiness = CASE WHEN lane.id = ANY(%s) AND NOT EXISTS (
+        readiness = CASE WHEN lane.id = ANY(%(empty)s) AND NOT EXISTS (
             SELECT 1 FROM scheduling_schedule AS schedule
             WHERE schedule.lane_id = lane.id AND schedule.readiness = {READY}
         ) THEN {NOT_DUE} ELSE lane.readiness END
-    FROM unnest(%s::bigint[], %s::float8[]) AS served (id, virtual_time)
-    WHERE lane.id = served.id
+    FROM unnest(%(lanes)s::bigint[], %(virtual_times)s::float8[]) AS served (id, virtual_time)
+    JOIN free USING (id)
+    WHERE lane.id = free.id
     RETURNING lane.id, lane.readiness = {NOT_DUE}
 """
 NEXT_DUE = f"SELECT min(due_at) FROM scheduling_schedule WHERE readiness = {NOT_DUE}"
@@ -358,17 +391,20 @@ class Postgres:
     def serve_lanes(
         self, virtual_times: Mapping[int, float], empty: Collection[int], reached: float
     ) -> bool:
-        """The lock on an empty lane comes before its update, so there is one version to wait for."""
+        """An empty lane is locked before the statement that looks whether it still is.
+
+        A lane that somebody else is activating, found ready already, keeps its virtual time: a claim
+        does not wait for what may be a long transaction.
+        """
         lockable = [row[0] for row in self._run(LOCK_EMPTY_LANES, [sorted(empty)])] if empty else []
-        rows = self._run(SERVE_LANES, [lockable, *_columns(virtual_times.items(), 2)])
+        lanes, times = _columns(virtual_times.items(), 2)
+        rows = self._run(SERVE_LANES, {"lanes": lanes, "virtual_times": times, "empty": lockable})
         retired = {lane_id for lane_id, is_retired in rows if is_retired}
         self._run("UPDATE scheduling_dispatch SET virtual_time = %s WHERE id = 1", [reached])
         return retired.issuperset(empty)
 
-    def hold_lanes(self, lane_ids: Collection[int]) -> None:
-        self._run(
-            f"UPDATE scheduling_lane SET readiness = {HELD} WHERE id = ANY(%s)", [sorted(lane_ids)]
-        )
+    def hold_lanes(self, lane_ids: Collection[int]) -> int:
+        return int(self._run(HOLD_LANES, [sorted(lane_ids)]).rowcount)
 
     # Renew, settle, reap
 
@@ -376,7 +412,7 @@ class Postgres:
         self, tokens: Sequence[Token], now: datetime | None, seconds: float
     ) -> tuple[datetime, set[UUID]]:
         length = timedelta(seconds=seconds)
-        rows = list(self._run(RENEW, [now, length, seconds, *_columns(tokens, 3)]))
+        rows = list(self._run(RENEW, [*_columns(tokens, 3), now, length, seconds]))
         expiries = [_utc(expires_at) for _, expires_at in rows]
         return min(expiries, default=(now or self.now()) + length), {task for task, _ in rows}
 

@@ -113,6 +113,9 @@ NAMED_HEADS = f"""
     WHERE schedule.lane_id = ? AND schedule.readiness = {READY}
     ORDER BY schedule.priority DESC, schedule.due_at, schedule.task_id LIMIT ?
 """
+HOLD_LANES = f"""
+    UPDATE scheduling_lane SET readiness = {HELD} WHERE id IN (SELECT value FROM json_each(?))
+"""
 SET_READINESS = """
     UPDATE scheduling_schedule SET readiness = ? WHERE task_id IN (SELECT value FROM json_each(?))
 """
@@ -318,11 +321,8 @@ class SQLite:
         self._run("UPDATE scheduling_dispatch SET virtual_time = ?", [reached])
         return True
 
-    def hold_lanes(self, lane_ids: Collection[int]) -> None:
-        self._run_many(
-            f"UPDATE scheduling_lane SET readiness = {HELD} WHERE id = ?",
-            [(lane_id,) for lane_id in lane_ids],
-        )
+    def hold_lanes(self, lane_ids: Collection[int]) -> int:
+        return int(self._run(HOLD_LANES, [json.dumps(list(lane_ids))]).rowcount)
 
     # Renew, settle, reap
 
