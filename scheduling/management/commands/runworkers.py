@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
+from django.db import connections
 
 from scheduling.workers.options import Options
 from scheduling.workers.supervisor import Supervisor
@@ -55,6 +56,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        connections.close_all()  # system checks may have opened one, and the supervisor forks
         Supervisor(
             Options(
                 processes=options["processes"],
