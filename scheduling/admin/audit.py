@@ -58,8 +58,10 @@ class AuditAdmin(ReadOnlyAdmin[LogEntry]):
 
     @admin.display(description="which")
     def which(self, entry: LogEntry) -> SafeString | str:
+        if not entry.object_id:
+            return entry.object_repr
         kind = entry.content_type.name if entry.content_type else ""
         url = entry.get_admin_url()
-        if not url or not entry.object_id or entry.is_deletion():
+        if not url or entry.is_deletion():
             return f"{kind} {entry.object_repr}"
         return format_html('{} <a href="{}">{}</a>', kind, url, entry.object_repr)

@@ -113,7 +113,7 @@ class DeadLetterAdmin(OperatedAdmin):
     def _report(
         self, request: HttpRequest, progress: sweep.Progress, changelist: ChangeList
     ) -> HttpResponse:
-        level = messages.WARNING if progress.notes else messages.SUCCESS
+        level = messages.WARNING if progress.left else messages.SUCCESS
         messages.add_message(request, level, sweep.told(progress))
         return HttpResponseRedirect(_back(changelist))
 

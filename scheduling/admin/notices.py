@@ -30,8 +30,8 @@ def _of_workers(dashboard: Dashboard) -> Iterator[Notice]:
         who = counted(len(silent), "worker")
         yield Notice(Concern.WARN, f"{who} not heard of for {lasting(SILENT_AFTER)} or longer.")
     if dashboard.overdue_leases:
-        leases = counted(dashboard.overdue_leases, "lease")
-        yield Notice(Concern.WARN, f"{leases} past their end: reaped as soon as a worker is sure.")
+        leases = f"Leases past their end: {dashboard.overdue_leases:,}."
+        yield Notice(Concern.WARN, f"{leases} They are reaped as soon as a worker is sure.")
 
 
 def _of_tenants(dashboard: Dashboard) -> Iterator[Notice]:

@@ -1,5 +1,6 @@
 """What an operator does to tasks: verbs of the ledger, and their record, in one transaction each."""
 
+from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Protocol, TypeVar, assert_never
@@ -14,6 +15,7 @@ from scheduling.admin.words import counted
 from scheduling.errors import LimitExceeded
 from scheduling.models import Task
 from scheduling.states import TaskState
+from tenants.models import Tenant
 
 PERMISSION = "scheduling.change_task"
 
@@ -86,8 +88,9 @@ def _redrive(tasks: Sequence[Task]) -> tuple[set[UUID], str]:
     full: dict[int, LimitExceeded] = {}
     done = {task.pk for task in redrive_what_fits(dead, full)}
     said = [f"{counted(len(done), 'dead letter')} redriven."]
-    slugs = {task.tenant_id: task.tenant.slug for task in dead}
-    said += [left_out(slugs[tenant_id], limit) for tenant_id, limit in full.items()]
+    owners = {task.pk: task.tenant for task in dead if task.pk not in done}
+    left_of = Counter(owners.values())
+    said += [f"{left:,} left: {over(tenant, full[tenant.pk])}." for tenant, left in left_of.items()]
     if left := len(tasks) - len(dead):
         said.append(f"{counted(left, 'task')} left: not dead.")
     return done, " ".join(said)
@@ -101,8 +104,9 @@ def _discard(tasks: Sequence[Task]) -> tuple[set[UUID], str]:
     return dead, " ".join(said)
 
 
-def left_out(slug: str, limit: LimitExceeded) -> str:
-    return f"Those of {slug} that are left are over its {limit.limit} of {limit.allowed:,}."
+def over(tenant: Tenant, limit: LimitExceeded) -> str:
+    """Why its tasks are left."""
+    return f"{tenant.slug} is over its {limit.limit} of {limit.allowed:,}"
 
 
 def redrive_what_fits(tasks: Sequence[T], full: dict[int, LimitExceeded]) -> list[T]:

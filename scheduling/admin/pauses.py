@@ -103,7 +103,7 @@ def _pause(form: PauseForm, by: User) -> Receipt:
         receipt = ledger.pause(
             **scope, reason=asked["reason"], duration=asked["duration"], by=by.get_username()
         )
-        audit.record_many(by, Pause, in_words(**scope), f"Paused: {asked['reason']}")
+        audit.record_many(by, Pause, f"pause of {in_words(**scope)}", f"Paused: {asked['reason']}")
     return receipt
 
 
@@ -111,7 +111,7 @@ def _resume(pause: Pause, by: User) -> Receipt:
     scope = Scope(tenant=pause.tenant, queue=pause.queue, name=pause.name)
     with transaction.atomic():
         receipt = ledger.resume(**scope, by=by.get_username())
-        audit.record_many(by, Pause, in_words(**scope), "Resumed")
+        audit.record_many(by, Pause, f"pause of {in_words(**scope)}", "Resumed")
     return receipt
 
 
@@ -141,6 +141,7 @@ class PauseAdmin(ReadOnlyAdmin[Pause]):
     list_display = ("covers", "reason", "paused_by", "paused_since", "expires", "resume")
     list_display_links = None
     list_select_related: ClassVar = ("tenant",)
+    ordering: ClassVar = ["-since", "pk"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Pause]:
         return Pause.objects.in_force(clock.now())

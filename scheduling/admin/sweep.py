@@ -5,8 +5,8 @@ letters; so a sweep that was interrupted can simply be started again. Its progre
 the page, and one audit entry tells how far it got.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import assert_never
 
@@ -19,7 +19,7 @@ from django.db.models import Count, QuerySet
 
 from scheduling import ledger
 from scheduling.admin import audit
-from scheduling.admin.operations import Operation, left_out, redrive_what_fits
+from scheduling.admin.operations import Operation, over, redrive_what_fits
 from scheduling.admin.words import counted
 from scheduling.errors import LimitExceeded
 from scheduling.models import DeadLetter, Task
@@ -40,10 +40,10 @@ class Progress:
     entry: int
     """The audit entry."""
     done: int = 0
-    full: tuple[int, ...] = ()
-    """Tenants that have no room for more."""
-    notes: tuple[str, ...] = ()
-    """What is left, and why."""
+    full: dict[int, str] = field(default_factory=dict)
+    """Tenants (by id) that have no room for more, and why."""
+    left: tuple[str, ...] = ()
+    """Once it has finished: how many are left, and why."""
     finished: bool = False
 
     def signed(self) -> str:
@@ -56,8 +56,8 @@ class Progress:
             fields = signing.loads(text, salt=SALT)
         except signing.BadSignature as error:
             raise BadRequest("This is not the progress of a sweep.") from error
-        fields |= {key: tuple(fields[key]) for key in ("full", "notes")}
-        return cls(**fields | {"operation": Operation(fields["operation"])})
+        full = {int(key): why for key, why in fields["full"].items()}  # JSON knows text keys only
+        return cls(**fields | {"operation": Operation(fields["operation"]), "full": full})
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,27 +107,33 @@ def begin(operation: Operation, which: str, by: User, now: datetime) -> Progress
 
 def step(progress: Progress, letters: QuerySet[Task]) -> Progress:
     """The next few. One transaction, with its part of the audit entry."""
-    standing = letters.filter(finished_at__lte=datetime.fromisoformat(progress.until))
+    standing = letters.filter(finished_at__lte=datetime.fromisoformat(progress.until)).order_by()
     left = standing.exclude(tenant__in=progress.full).order_by("tenant", "pk")
     batch = list(left.select_related("tenant").only("pk", "tenant__slug")[:STEP])
     with transaction.atomic():
         done, full = _perform(progress.operation, batch)
-        slugs = {task.tenant_id: task.tenant.slug for task in batch}
+        tenants = {task.tenant_id: task.tenant for task in batch}
         after = replace(
             progress,
             done=progress.done + done,
-            full=(*progress.full, *full),
-            notes=(*progress.notes, *(left_out(slugs[key], full[key]) for key in full)),
+            full=progress.full | {key: over(tenants[key], full[key]) for key in full},
             finished=not done and not full,
         )
+        if after.finished:
+            after = replace(after, left=_left(standing, after.full))
         LogEntry.objects.filter(pk=progress.entry).update(change_message=told(after))
     return after
+
+
+def _left(standing: QuerySet[Task], full: Mapping[int, str]) -> tuple[str, ...]:
+    counts = {why: matching(standing.filter(tenant=key)) for key, why in full.items()}
+    return tuple(f"{left} left: {why}." for why, left in counts.items() if left.count)
 
 
 def told(progress: Progress) -> str:
     """What was done, and what was not."""
     done = f"{counted(progress.done, 'dead letter')} {progress.operation.past}."
-    return " ".join((done, *progress.notes))
+    return " ".join((done, *progress.left))
 
 
 def _perform(operation: Operation, batch: Sequence[Task]) -> tuple[int, dict[int, LimitExceeded]]:

@@ -20,4 +20,4 @@ def stamp(instant: datetime | None, now: datetime) -> SafeString | str:
 
 @register.filter
 def lasting(length: timedelta | None) -> str:
-    return "–" if length is None else words.lasting(length)
+    return words.NOTHING if length is None else words.lasting(length)

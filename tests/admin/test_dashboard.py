@@ -1,0 +1,193 @@
+"""What an operator sees first."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from scheduling import clock, ledger
+from scheduling.admin import figures
+from scheduling.admin.figures import Concern, TenantFigures
+from scheduling.admin.notices import notices
+from scheduling.ledger.values import Succeed
+from scheduling.models import Lease, Pause
+from tenants.models import Tenant
+from tests.admin.conftest import SignIn
+from tests.admin.kit import ago, bury, put, text_of, worker
+from tests.ledger.kit import say, take
+
+pytestmark = pytest.mark.ledger
+
+
+def dashboard() -> figures.Dashboard:
+    now = clock.now()
+    return figures.dashboard(now, list(Pause.objects.in_force(now)))
+
+
+def row_of(tenant: Tenant) -> TenantFigures:
+    return next(row for row in dashboard().tenants if row.tenant == tenant)
+
+
+def texts() -> list[str]:
+    return [notice.text for notice in notices(dashboard())]
+
+
+def test_each_tenant_has_its_own_figures(tenant_a: Tenant, tenant_b: Tenant) -> None:
+    bury(tenant_a, 2)
+    put(tenant_a, 3, now=ago(seconds=30))
+    put(tenant_a, 4, due_at=clock.now() + timedelta(hours=1))
+    put(tenant_b, 1, now=ago(seconds=20))
+    say(take(1, now=ago(seconds=10)), Succeed(), now=ago(seconds=5))
+    take(1, now=ago(seconds=5))
+
+    totals = dashboard().totals
+    assert (totals["waiting"], totals["ready"], totals["running"]) == (6, 2, 1)
+    assert (totals["dead"], totals["succeeded"], totals["died"]) == (2, 1, 2)
+    assert (row_of(tenant_a).dead, row_of(tenant_b).dead) == (2, 0)
+
+
+def test_latency_is_the_age_of_the_oldest_ready_task(tenant_a: Tenant) -> None:
+    put(tenant_a, now=ago(minutes=5))
+    put(tenant_a, now=ago(minutes=2), priority=100)
+    latency = row_of(tenant_a).latency
+    assert latency is not None
+    assert timedelta(minutes=5) <= latency < timedelta(minutes=6)
+
+
+def test_nothing_ready_has_no_latency(tenant_a: Tenant) -> None:
+    put(tenant_a, due_at=clock.now() + timedelta(hours=1))
+    assert row_of(tenant_a).latency is None
+
+
+def test_an_hour_of_throughput_has_a_bar_for_each_minute(tenant_a: Tenant) -> None:
+    put(tenant_a, 2, now=ago(minutes=90))
+    say(take(1, now=ago(minutes=80)), Succeed(), now=ago(minutes=80))
+    say(take(1, now=ago(minutes=2)), Succeed(), now=ago(minutes=2))
+    minutes = dashboard().minutes
+    assert len(minutes) == 60
+    assert sum(minute.succeeded for minute in minutes) == 1
+
+
+def test_the_page_takes_few_queries_however_much_there_is(
+    operator: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    for number in range(30):
+        tenant = Tenant.objects.create(slug=f"tenant-{number}")
+        bury(tenant)
+        put(tenant, 2, queue=f"queue-{number}")
+        ledger.pause(tenant=tenant, by="ana")
+        worker()
+    take(20, now=ago(seconds=1))
+    with django_assert_max_num_queries(15):
+        operator.get("/admin/")
+
+
+def test_the_page_never_counts_the_tasks(
+    operator: Client, tenant_a: Tenant, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    bury(tenant_a)
+    with django_assert_max_num_queries(15) as captured:
+        operator.get("/admin/")
+    of_tasks = [query["sql"] for query in captured if 'FROM "scheduling_task"' in query["sql"]]
+    assert of_tasks
+    assert all('"dead_reason" IS NOT NULL' in sql for sql in of_tasks)
+
+
+def test_the_most_concerning_tenants_come_first(tenant_a: Tenant, tenant_b: Tenant) -> None:
+    put(tenant_b, now=ago(minutes=30))
+    quiet = Tenant.objects.create(slug="a-quiet-one")
+    put(tenant_a, now=ago(seconds=1))
+    slugs = [row.tenant.slug for row in dashboard().tenants]
+    assert slugs == [tenant_b.slug, tenant_a.slug, quiet.slug]
+
+
+def test_a_late_tenant_is_marked_and_named(operator: Client, tenant_a: Tenant) -> None:
+    put(tenant_a, now=ago(minutes=2))
+    assert row_of(tenant_a).concern is Concern.WARN
+    assert "Ready tasks wait for long: tenant-a." in text_of(operator.get("/admin/"))
+
+
+def test_a_very_late_tenant_is_an_alarm(tenant_a: Tenant) -> None:
+    put(tenant_a, now=ago(minutes=20))
+    assert row_of(tenant_a).concern is Concern.ALARM
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["tenant paused", "queue paused"])
+def test_what_a_pause_holds_back_is_not_late(tenant_a: Tenant, whole: bool) -> None:
+    put(tenant_a, 3, queue="mail", now=ago(minutes=20))
+    ledger.pause(tenant=tenant_a, queue="" if whole else "mail", by="ana")
+    row = row_of(tenant_a)
+    assert (row.ready, row.held_back, row.latency) == (3, 3, None)
+    assert row.is_paused is whole
+    assert "Ready tasks wait for long: tenant-a." not in texts()
+
+
+def test_the_lane_beside_a_paused_one_can_be_late(tenant_a: Tenant) -> None:
+    put(tenant_a, queue="mail", now=ago(minutes=20))
+    put(tenant_a, queue="default", now=ago(minutes=3))
+    ledger.pause(tenant=tenant_a, queue="mail", by="ana")
+    row = row_of(tenant_a)
+    assert (row.ready, row.held_back, row.concern) == (2, 1, Concern.WARN)
+
+
+@pytest.mark.parametrize(
+    ("queued", "concern"), [(7, Concern.NONE), (8, Concern.WARN), (10, Concern.ALARM)]
+)
+def test_a_tenant_near_its_limit_is_marked(tenant_a: Tenant, queued: int, concern: Concern) -> None:
+    Tenant.objects.update(max_queued=10)
+    put(tenant_a, queued, now=ago(seconds=1))
+    assert row_of(tenant_a).waiting_concern is concern
+
+
+def test_a_tenant_at_its_cap_is_noted(tenant_a: Tenant) -> None:
+    Tenant.objects.update(max_in_flight=2)
+    put(tenant_a, 3, now=ago(seconds=2))
+    take(5, now=ago(seconds=1))
+    row = row_of(tenant_a)
+    assert (row.running, row.is_at_cap, row.concern) == (2, True, Concern.NOTE)
+
+
+def test_ready_work_without_a_worker_is_an_alarm(tenant_a: Tenant) -> None:
+    put(tenant_a, 2, now=ago(seconds=1))
+    first = notices(dashboard())[0]
+    assert first.concern is Concern.ALARM
+    assert first.text == "No worker is alive. 2 ready tasks with nobody to run them."
+
+
+def test_one_silent_worker_among_others_is_a_warning(db: None) -> None:
+    worker()
+    worker(seen=ago(minutes=2))
+    assert texts() == ["1 worker not heard of for 30 s or longer."]
+
+
+def test_a_silent_worker_lends_no_slots(db: None) -> None:
+    worker(slots=8)
+    worker(slots=8, seen=ago(minutes=2))
+    assert dashboard().slots == 8
+
+
+def test_leases_past_their_end_are_noticed(tenant_a: Tenant) -> None:
+    worker()
+    put(tenant_a)
+    take(1, now=ago(seconds=30))
+    assert Lease.objects.get().expires_at < clock.now()
+    assert texts() == ["Leases past their end: 1. They are reaped as soon as a worker is sure."]
+
+
+def test_a_calm_system_says_so(operator: Client, tenant_a: Tenant) -> None:
+    worker()
+    assert "Nothing needs a look." in text_of(operator.get("/admin/"))
+
+
+def test_who_may_not_see_tasks_sees_no_figures(sign_in: SignIn, tenant_a: Tenant) -> None:
+    put(tenant_a)
+    page = text_of(sign_in("view_group").get("/admin/"))
+    assert "You may not see tasks." in page
+    assert "tenant-a" not in page
+
+
+def test_who_may_not_see_the_audit_is_shown_none(sign_in: SignIn, operator: Client) -> None:
+    operator.post("/admin/scheduling/pause/add/", {"reason": "fire drill", "confirmed": "1"})
+    assert "Operators" in text_of(operator.get("/admin/"))
+    assert "Operators" not in text_of(sign_in("view_task").get("/admin/"))

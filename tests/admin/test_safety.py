@@ -1,0 +1,131 @@
+"""What is stored by others is inert in the console, and its pages need no other host."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.test import Client
+
+from scheduling import ledger
+from tenants.models import ApiToken, Tenant
+from tests.admin.kit import DEAD_LETTERS, PAUSES, TASKS, Page, bury, page, worker
+
+pytestmark = pytest.mark.ledger
+
+HOSTILE = "<script>alert('%s')</script><img src=x onerror=alert(1)>"
+
+
+class Loaded(HTMLParser):
+    """What a browser would load or run for a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+        self.inline: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.addresses += [
+            value
+            for name, value in attrs
+            if name in ("src", "href", "action", "formaction") and value
+        ]
+        self.inline += [name for name in given if name == "style" or name.startswith("on")]
+        if tag == "style" or (tag == "script" and "src" not in given):
+            self.inline.append(tag)
+        if tag == "img" and given.get("src") == "x":
+            self.inline.append("the hostile image")
+
+
+@pytest.fixture
+def pages(operator: Client, tenant_a: Tenant) -> dict[str, Page]:
+    """Every page there is, full of what a hostile tenant may store."""
+    (dead,) = bury(
+        tenant_a,
+        name=HOSTILE % "name",
+        queue=HOSTILE % "queue",
+        kwargs={HOSTILE % "member": HOSTILE % "payload"},
+        idempotency_key=HOSTILE % "key",
+        message=HOSTILE % "error",
+    )
+    ledger.pause(name=HOSTILE % "paused", reason=HOSTILE % "reason", by=HOSTILE % "by")
+    token, _ = ApiToken.objects.issue(tenant=tenant_a, name=HOSTILE % "token")
+    Tenant.objects.update(name=HOSTILE % "tenant")
+    worker()
+    addresses = [
+        "/admin/",
+        TASKS,
+        f"{TASKS}?name={HOSTILE % 'filter'}",
+        page(dead),
+        DEAD_LETTERS,
+        f"{DEAD_LETTERS}redrive-all/?name={HOSTILE % 'name'}",
+        PAUSES,
+        f"{PAUSES}add/",
+        "/admin/tenants/tenant/",
+        f"/admin/tenants/tenant/{tenant_a.pk}/change/",
+        "/admin/tenants/apitoken/",
+        f"/admin/tenants/apitoken/{token.pk}/change/",
+        "/admin/tenants/apitoken/add/",
+        "/admin/scheduling/workerprocess/",
+        "/admin/scheduling/lane/",
+        "/admin/admin/logentry/",
+    ]
+    loaded = {address: operator.get(address) for address in addresses}
+    loaded["confirm pause"] = operator.post(f"{PAUSES}add/", {"reason": HOSTILE % "why"})
+    loaded["confirm discard"] = operator.post(f"{TASKS}discard/", {"task": [dead]})
+    loaded["sweeping"] = operator.post(f"{DEAD_LETTERS}redrive-all/?name={HOSTILE % 'name'}")
+    loaded["token issued"] = operator.post(
+        "/admin/tenants/apitoken/add/", {"name": HOSTILE % "new", "scopes": ["read"]}
+    )
+    loaded["audit"] = operator.get("/admin/admin/logentry/")
+    return loaded
+
+
+def test_every_page_is_served(pages: dict[str, Page]) -> None:
+    assert {response.status_code for response in pages.values()} == {200}
+
+
+def test_nothing_stored_becomes_markup(pages: dict[str, Page]) -> None:
+    told = [address for address, response in pages.items() if b"&lt;script&gt;" in response.content]
+    assert len(told) > 10  # the hostile text is there, as text
+    for address, response in pages.items():
+        assert b"<script>alert" not in response.content, address
+        assert b"<img src=x" not in response.content, address
+
+
+def test_no_page_has_inline_scripts_or_styles(pages: dict[str, Page]) -> None:
+    found = {
+        address: Loaded(response.content.decode()).inline for address, response in pages.items()
+    }
+    assert {address: inline for address, inline in found.items() if inline} == {}
+
+
+def test_no_page_asks_another_host(pages: dict[str, Page]) -> None:
+    for address, response in pages.items():
+        for target in Loaded(response.content.decode()).addresses:
+            assert re.match(r"(/(?!/)|\?|#|\.|[a-z-]+/)", target), f"{address} loads {target}"
+
+
+def test_every_page_forbids_what_it_does_without(pages: dict[str, Page]) -> None:
+    for address, response in pages.items():
+        policy = response["Content-Security-Policy"]
+        assert "default-src 'none'" in policy, address
+        assert "unsafe" not in policy, address
+
+
+def test_our_own_files_load_nothing_from_elsewhere() -> None:
+    for name in ("console.css", "live.js", "sweep.js"):
+        path = finders.find(f"rentroll/{name}")
+        assert path
+        with open(str(path)) as file:  # noqa: PTH123  # finders answer with text
+            assert not re.search(r"https?://|@import|url\(", file.read())
+
+
+def test_the_console_is_not_framed_nor_cached(operator: Client) -> None:
+    response = operator.get("/admin/")
+    assert response["X-Frame-Options"] == "DENY"
+    assert "no-store" in response["Cache-Control"]
+    assert settings.SECURE_CSP["frame-ancestors"] == ["'none'"]
