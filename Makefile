@@ -3,7 +3,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
+TO_RUN := $(VENV)/.ready-to-run
+TO_DEVELOP := $(VENV)/.ready-to-develop
 PYTHONS := 3.11 3.13
 ARGS ?=
 
@@ -13,10 +14,10 @@ ARGS ?=
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(READY) ## Serve on PORT (8000) and run workers, files in DATA_DIR (data/); Ctrl-C stops both
+run: $(TO_RUN) ## Serve on PORT (8000) and run workers, files in DATA_DIR (data/); Ctrl-C stops both
 	@DEBUG=$${DEBUG-1} exec $(BIN)/python manage.py serve
 
-test: $(READY) ## Test on SQLite, then on PostgreSQL; pytest arguments in ARGS
+test: $(TO_DEVELOP) ## Test on SQLite, then on PostgreSQL; pytest arguments in ARGS
 	$(BIN)/python -m pytest --database=sqlite $(ARGS)
 	$(BIN)/python -m pytest --database=postgres $(ARGS)
 
@@ -24,7 +25,7 @@ test-all: ## Test on every supported Python this machine has, each in its own en
 	@scripts/each-python $(PYTHONS) -- $(MAKE) test
 
 check: export DEBUG = 1
-check: $(READY) ## Lint, types, import rules, migrations, deployment settings, templates
+check: $(TO_DEVELOP) ## Lint, types, import rules, migrations, deployment settings, templates
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -39,21 +40,28 @@ check: $(READY) ## Lint, types, import rules, migrations, deployment settings, t
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate $(ARGS) pyproject.toml
 
-lock: $(READY) ## Pin pyproject's dependencies again; ARGS=--upgrade takes newer releases
+lock: $(TO_DEVELOP) ## Pin pyproject's dependencies again; ARGS=--upgrade takes newer releases
 	$(LOCK) --output-file requirements.txt
 	$(LOCK) --extra dev --constraint requirements.txt --output-file requirements-dev.txt
 
 clean: ## Remove environments and caches; DATA_DIR stays
-	rm -rf .venv .venv-* static-root htmlcov .coverage
+	rm -rf .venv .venv-* htmlcov .coverage
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
-# requirements-dev.txt holds everything requirements.txt does, so one environment serves every target.
-$(READY): requirements-dev.txt
+# Exactly what was pinned, and nothing that would have to be built.
+INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check \
+	--require-hashes --no-deps --only-binary :all: -r
+
+$(TO_RUN): requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "Rentroll needs Python 3.11 or newer, and $(PYTHON) is `$(PYTHON) -V 2>&1`." \
 			"Name one that is: make PYTHON=python3.13 …" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check \
-		--require-hashes --no-deps --only-binary :all: -r requirements-dev.txt
+	$(INSTALL) requirements.txt
+	$(BIN)/pip check
+	@touch $@
+
+$(TO_DEVELOP): requirements-dev.txt $(TO_RUN)
+	$(INSTALL) requirements-dev.txt
 	$(BIN)/pip check
 	@touch $@
