@@ -1,0 +1,82 @@
+"""`prune`: what is over for long enough goes, and the rest stays."""
+
+from datetime import timedelta
+
+import pytest
+
+from scheduling import clock, ledger
+from scheduling.models import Task, Throughput
+from scheduling.states import TaskState
+from tenants.models import Tenant
+from tests.commands.kit import complaint, manage
+from tests.ledger import kit
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
+
+
+def finished(tenant: Tenant, *, days_ago: int, count: int = 1) -> None:
+    then = clock.now() - timedelta(days=days_ago)
+    kit.put(tenant, count, now=then)
+    kit.say(kit.take(count, now=then), ledger.Succeed(), now=then)
+
+
+def test_thirty_days_are_kept_unless_said_otherwise(tenant_a: Tenant) -> None:
+    finished(tenant_a, days_ago=31)
+    finished(tenant_a, days_ago=29)
+    assert manage("prune").out == "tenant-a: 1 tasks pruned\n"
+    assert Task.objects.count() == 1
+    assert manage("prune", "--older-than", "28d").out == "tenant-a: 1 tasks pruned\n"
+    assert not Task.objects.exists()
+
+
+def test_a_tenants_own_retention_counts_first(tenant_a: Tenant, tenant_b: Tenant) -> None:
+    Tenant.objects.filter(pk=tenant_a.pk).update(retention=timedelta(days=3))
+    finished(tenant_a, days_ago=4)
+    finished(tenant_b, days_ago=4)
+    manage("prune")
+    assert Task.objects.get().tenant == tenant_b
+
+
+def test_what_waits_runs_or_is_dead_stays(tenant_a: Tenant) -> None:
+    then = clock.now() - timedelta(days=99)
+    kit.put(tenant_a, 3, now=then)
+    kit.say(kit.take(now=then), kit.failing(retry_in=None), now=then)
+    kit.take(now=then)
+    assert manage("prune").out == ""
+    assert set(Task.objects.values_list("state", flat=True)) == {
+        TaskState.QUEUED,
+        TaskState.RUNNING,
+        TaskState.DEAD,
+    }
+
+
+def test_progress_is_told_chunk_by_chunk(tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    prune = ledger.prune
+    monkeypatch.setattr(
+        prune.ledger,
+        "prune",
+        lambda tenant, **options: in_chunks_of_two(tenant, limit=2, **options),
+    )
+    finished(tenant_a, days_ago=31, count=5)
+    assert manage("prune").out.splitlines() == [
+        "tenant-a: 2 tasks pruned",
+        "tenant-a: 4 tasks pruned",
+        "tenant-a: 5 tasks pruned",
+    ]
+
+
+def test_a_quiet_run_says_nothing(tenant_a: Tenant) -> None:
+    finished(tenant_a, days_ago=31)
+    assert manage("prune", "--verbosity", "0").out == ""
+    assert not Task.objects.exists()
+
+
+def test_minutes_of_throughput_go_with_their_time(tenant_a: Tenant) -> None:
+    finished(tenant_a, days_ago=31)
+    finished(tenant_a, days_ago=1)
+    manage("prune")
+    assert Throughput.objects.count() == 1
+
+
+def test_a_duration_that_cannot_be_is_refused() -> None:
+    assert "'long' is no usable duration" in complaint("prune", "--older-than", "long")
