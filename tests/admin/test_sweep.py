@@ -19,7 +19,7 @@ from tests.ledger.kit import failing, say, take
 pytestmark = pytest.mark.ledger
 
 
-def step(client: Client, address: str, page: Page | None = None) -> Page:
+def step(client: Client, address: str, page: "Page | None" = None) -> Page:
     """Begin, or go on as the page does: with the progress that it carries."""
     posted = {"progress": progress_in(page)} if page else {}
     return client.post(f"{DEAD_LETTERS}{address}", posted)
