@@ -1,6 +1,7 @@
 """`prune`: what is over for long enough goes, and the rest stays."""
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -51,12 +52,8 @@ def test_what_waits_runs_or_is_dead_stays(tenant_a: Tenant) -> None:
 
 
 def test_progress_is_told_chunk_by_chunk(tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
-    prune = ledger.prune
-    monkeypatch.setattr(
-        prune.ledger,
-        "prune",
-        lambda tenant, **options: in_chunks_of_two(tenant, limit=2, **options),
-    )
+    in_twos = partial(ledger.prune, limit=2)
+    monkeypatch.setattr(ledger, "prune", in_twos)
     finished(tenant_a, days_ago=31, count=5)
     assert manage("prune").out.splitlines() == [
         "tenant-a: 2 tasks pruned",
