@@ -119,7 +119,10 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # the console's forms; the API counts
 # (FORWARDED_ALLOW_IPS), so Django needs no header setting of its own.
 HTTPS = env.bool("HTTPS", default=not DEBUG)
 SECURE_SSL_REDIRECT = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz|metrics)$"]  # asked for from inside, by plain http
+SECURE_REDIRECT_EXEMPT = [
+    r"^(healthz|readyz|metrics)$",  # asked for from inside, by plain http
+    r"^v1/",  # a redirect comes after the token was sent, and makes a GET of a POST
+]
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
 # Whether the neighbours on this domain speak https is not for us to promise to every browser.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
@@ -183,7 +186,9 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO").upper()},
     "loggers": {
         "django": {"handlers": [], "propagate": True},
-        "django.request": {"level": "ERROR"},  # a tenant over its limit must not flood the log
+        # What callers do wrong is answered, and must not flood the log.
+        "django.request": {"level": "ERROR"},
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
         "gunicorn.error": {"handlers": [], "propagate": True},
         "httpx": {"level": "WARNING"},
     },
