@@ -14,6 +14,9 @@ from scheduling.ledger.minutes import minute_of
 from scheduling.models import Schedule, Task
 from scheduling.states import TaskState
 
+LOOKS = 3
+"""A task may go back to its queue between the look at what waits and the look at what runs; not this often."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cancelling:
@@ -29,21 +32,32 @@ class Cancelling:
 def cancel(task_ids: Sequence[UUID], *, now: datetime | None = None) -> list[Cancelling]:
     """Cancel what is queued, ask what is running to stop, leave the rest; answers in the batch's order.
 
-    One transaction. A running handler learns of it at once, by `context.cancelled`; if it ends well all
-    the same, it has succeeded; if it fails, it is cancelled and not tried again.
+    One transaction, and another for tasks that went back to their queue meanwhile. A running handler learns
+    of it at once, by `context.cancelled`; if it ends well all the same, it has succeeded; if it fails, it
+    is cancelled and not tried again.
     """
-    db = dialect()
-    with transaction.atomic():
-        now = now or db.now()
-        waiting = _lock_schedules(task_ids)
-        tasks = {task.pk: task for task in _lock_tasks(task_ids)}
-        _stop_waiting([tasks[task_id] for task_id in waiting if task_id in tasks], now)
-        running = [pk for pk, task in tasks.items() if task.state == TaskState.RUNNING]
-        if Task.objects.filter(pk__in=running, cancel_requested_at=None).update(
-            cancel_requested_at=now
-        ):
-            wake.after_commit(wake.CANCEL)
-    return [_answer(task_id, tasks.get(task_id), waiting) for task_id in task_ids]
+    answers: dict[UUID, Cancelling] = {}
+    left = list(task_ids)
+    for _ in range(LOOKS):
+        with transaction.atomic():
+            answers |= _cancel(left, now)
+        left = [task_id for task_id in left if answers[task_id].state is TaskState.QUEUED]
+        if not left:
+            break
+    return [answers[task_id] for task_id in task_ids]
+
+
+def _cancel(task_ids: Sequence[UUID], now: datetime | None) -> dict[UUID, Cancelling]:
+    now = now or dialect().now()
+    waiting = _lock_schedules(task_ids)
+    tasks = {task.pk: task for task in _lock_tasks(task_ids)}
+    _stop_waiting([tasks[task_id] for task_id in waiting if task_id in tasks], now)
+    running = [pk for pk, task in tasks.items() if task.state == TaskState.RUNNING]
+    if Task.objects.filter(pk__in=running, cancel_requested_at=None).update(
+        cancel_requested_at=now
+    ):
+        wake.after_commit(wake.CANCEL)
+    return {task_id: _answer(task_id, tasks.get(task_id), waiting) for task_id in task_ids}
 
 
 def _lock_schedules(task_ids: Sequence[UUID]) -> set[UUID]:
