@@ -28,15 +28,22 @@ class ValueFilter(admin.SimpleListFilter):
         return ()
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(value, value) for value in self.known()]
+        """None yet: they are read when they are shown, and not for each step of a sweep."""
+        return []
 
     def has_output(self) -> bool:
         return True
+
+    def value(self) -> str | None:
+        """NUL is replaced: no text of the ledger has it, and PostgreSQL refuses to be asked for it."""
+        value = super().value()
+        return value and value.replace("\x00", "\ufffd")
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
         self.others = [
             (key, value) for key, value in changelist.params.items() if key != self.parameter_name
         ]
+        self.lookup_choices = [(value, value) for value in self.known()]
         return super().choices(changelist)
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Task]) -> QuerySet[Task]:
@@ -92,8 +99,10 @@ class StateFilter(admin.SimpleListFilter):
                 return queryset.filter(pk__in=Schedule.objects.values("task"))
             case TaskState.DEAD:
                 return queryset.filter(dead_reason__isnull=False)
-            case state:
+            case TaskState.SUCCEEDED | TaskState.CANCELLED as state:
                 return queryset.filter(state=state)
+            case _:
+                return queryset.none()
 
 
 class DeadReasonFilter(admin.SimpleListFilter):
@@ -104,4 +113,7 @@ class DeadReasonFilter(admin.SimpleListFilter):
         return [(reason.value, reason.value.replace("_", " ")) for reason in DeadReason]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Task]) -> QuerySet[Task]:
-        return queryset.filter(dead_reason=self.value()) if self.value() else queryset
+        reason = self.value()
+        if reason is None:
+            return queryset
+        return queryset.filter(dead_reason=reason) if reason in set(DeadReason) else queryset.none()

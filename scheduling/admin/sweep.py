@@ -24,7 +24,7 @@ from scheduling.admin.words import counted
 from scheduling.errors import LimitExceeded
 from scheduling.models import DeadLetter, Task
 
-STEP = 500
+STEP = 1000
 MOST_COUNTED = 10_000
 GROUPS_SHOWN = 10
 SALT = "rentroll.sweep"

@@ -100,6 +100,15 @@ def test_a_tenant_that_does_not_exist_has_no_tasks(operator: Client, tenant_a: T
     assert listed(operator, "?tenant=nobody") == []
 
 
+@pytest.mark.parametrize("key", ["tenant", "queue", "name", "q", "state"])
+@pytest.mark.parametrize("value", ["%00", "a%00b", "%ED%A0%80", "%F0%9F%92%A9", "'"])
+def test_no_text_to_look_for_is_an_error(
+    operator: Client, tenant_a: Tenant, key: str, value: str
+) -> None:
+    put(tenant_a)
+    assert operator.get(f"{TASKS}?{key}={value}", follow=True).status_code == 200
+
+
 def test_a_filter_keeps_what_else_is_asked(operator: Client, tenant_a: Tenant) -> None:
     put(tenant_a)
     html = operator.get(f"{TASKS}?state=queued&q=key-1").content.decode()
