@@ -5,8 +5,11 @@ import signal
 from subprocess import Popen
 
 import httpx
+import pytest
 
 from tests.installation import Installation
+
+pytestmark = pytest.mark.timeout(180)  # dozens of processes, on as few cores as there are
 
 
 def test_of_eight_that_start_at_once_one_migrates_and_the_others_wait(
