@@ -117,7 +117,7 @@ def step(progress: Progress, letters: QuerySet[Task]) -> Progress:
             progress,
             done=progress.done + done,
             full=progress.full | {key: over(tenants[key], full[key]) for key in full},
-            finished=not done and not full,
+            finished=len(batch) < STEP or not (done or full),
         )
         if after.finished:
             after = replace(after, left=_left(standing, after.full))

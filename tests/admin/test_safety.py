@@ -9,6 +9,7 @@ from django.contrib.staticfiles import finders
 from django.test import Client
 
 from scheduling import ledger
+from scheduling.admin import sweep
 from tenants.models import ApiToken, Tenant
 from tests.admin.kit import DEAD_LETTERS, PAUSES, TASKS, Page, bury, page, worker
 
@@ -41,8 +42,9 @@ class Loaded(HTMLParser):
 
 
 @pytest.fixture
-def pages(operator: Client, tenant_a: Tenant) -> dict[str, Page]:
+def pages(operator: Client, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch) -> dict[str, Page]:
     """Every page there is, full of what a hostile tenant may store."""
+    monkeypatch.setattr(sweep, "STEP", 1)  # so that one dead letter is not the end of it
     (dead,) = bury(
         tenant_a,
         name=HOSTILE % "name",
