@@ -50,7 +50,7 @@ def _wait(stage: Stage, plan: Plan, peer: Peer, setting: str) -> dict[str, float
     every = plan.pick(full=0.1, quick=0.05, smoke=0.05)
     found = {}
     with scene_for(peer, plan, stage) as scene, workers_of(peer, setting, scene) as workers:
-        scene.play("benchmarks.peers.sending:fill", peer=peer.act, count=1, batch=1)
+        scene.play("benchmarks.peers.sending:warm_up", peer=peer.act)
         scene.wait_for_starts(1, workers[0], seconds=60)
         time.sleep(SETTLED_SECONDS)
         if peer is OURS:

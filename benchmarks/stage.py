@@ -12,7 +12,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -32,6 +32,8 @@ DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
 PATIENCE = 30.0
 A_LOOK = 0.02
 """Seconds between two looks at something that another process writes."""
+A_LONG_LOOK = 0.5
+"""When a look costs so much that many would disturb what is measured."""
 
 
 class Database(StrEnum):
@@ -79,11 +81,27 @@ class Scene:
 
     def wait_for_starts(self, count: int, program: Program, *, seconds: float) -> list[props.Start]:
         """Until so many starts are logged, or the time is up; the starts. Raises ProgramFailed."""
-        ends_at = time.monotonic() + seconds
-        while props.starts_counted(self.folder) < count and time.monotonic() < ends_at:
-            program.check()
-            time.sleep(A_LOOK)
+        self._wait(lambda: props.starts_counted(self.folder) >= count, program, seconds, A_LOOK)
         return props.starts(self.folder)
+
+    def wait_for_numbers(
+        self, least: int, count: int, program: Program, *, seconds: float
+    ) -> list[props.Start]:
+        """Until so many tasks with a number of at least `least` have started, or the time is up."""
+
+        def are_there() -> bool:
+            return sum(start.number >= least for start in props.starts(self.folder)) >= count
+
+        self._wait(are_there, program, seconds, A_LONG_LOOK)
+        return props.starts(self.folder)
+
+    def _wait(
+        self, is_over: Callable[[], bool], program: Program, seconds: float, look: float
+    ) -> None:
+        ends_at = time.monotonic() + seconds
+        while not is_over() and time.monotonic() < ends_at:
+            program.check()
+            time.sleep(look)
 
 
 class Stage:

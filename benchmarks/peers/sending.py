@@ -110,6 +110,12 @@ def fill(peer: str, count: int, batch: int, **options: Any) -> None:
             store.enqueue_many(range(first, min(first + batch, count)))
 
 
+def warm_up(peer: str, **options: Any) -> None:
+    """One task, to see whether the workers are there."""
+    with sender(peer, options) as store:
+        store.enqueue(WARM_UP)
+
+
 def one_by_one(peer: str, count: int, **options: Any) -> float:
     """Tasks per second, one call for each."""
     with sender(peer, options) as store:
