@@ -21,6 +21,8 @@ from tenants.current import acting_for
 from tenants.models import Scope
 from tenants.permissions import HasScope
 
+USUALLY_ACCEPTED = frozenset({"*/*", "application/json"})
+"""What nearly every client sends, and needs no parsing."""
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
 
@@ -31,9 +33,10 @@ class JsonOnly(BaseContentNegotiation):
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
         renderer = next(iter(renderers))
-        accepts = request._request.accepts
-        if not accepts(renderer.media_type) and not accepts(problems.MEDIA_TYPE):
-            raise NotAcceptable
+        if request.META.get("HTTP_ACCEPT", "*/*") not in USUALLY_ACCEPTED:
+            accepts = request._request.accepts
+            if not accepts(renderer.media_type) and not accepts(problems.MEDIA_TYPE):
+                raise NotAcceptable
         return renderer, renderer.media_type
 
 
@@ -52,11 +55,19 @@ class JsonView(APIView):
         request_id = request.headers.get("X-Request-ID", "")
         if REQUEST_ID.fullmatch(request_id):
             answer["X-Request-ID"] = request_id
+        if request.method == "HEAD":
+            answer.add_post_render_callback(leave_out_content)
         return answer
 
     def options(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Response:
         """The methods are in the Allow header of every answer; there is nothing to add."""
         return Response(status=204)
+
+
+def leave_out_content(answer: Response) -> None:
+    """HEAD is answered as GET would be, without what it would say; servers warn of anything more."""
+    answer["Content-Length"] = str(len(answer.content))
+    answer.content = b""
 
 
 class ApiView(JsonView):
