@@ -1,11 +1,16 @@
-"""Stride scheduling between lanes: who is served next, and next after that. Pure.
+"""Stride scheduling between tenants: who is served next, and next after that. Pure.
 
 "Stride Scheduling: Deterministic Proportional-Share Resource Management", C. Waldspurger and W. Weihl, 1995.
-The lane with the least virtual time is served, and moves on by one task over its weight. A lane that had
-nothing to do re-enters at the virtual time dispatch has reached, so silence earns no credit.
+The tenant with the least virtual time is served, and moves on by one task over its weight. Among its lanes
+it is the turn of the one that was served least recently.
+
+Where a tenant stands is always read against where dispatch has got to. One that was idle, or at its cap, has
+fallen behind: it is taken to stand where dispatch does, so silence earns no credit. One that other kinds of
+worker served meanwhile has run ahead: it is taken to be one turn ahead at most, so that starves nobody.
+Among tenants that only wait for each other neither happens, and their shares are exact.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
@@ -15,11 +20,15 @@ from scheduling.ledger.dialects import LaneShare
 
 @dataclass(slots=True)
 class Round:
-    """The next tasks to serve, as lane ids in order, and where serving them leaves virtual time."""
+    """The next tasks to serve, as lane ids in order, and where serving them leaves everybody."""
 
     order: list[int] = field(default_factory=list)
-    virtual_times: dict[int, float] = field(default_factory=dict)
     reached: float = 0.0
+    """By dispatch."""
+    turns: dict[int, float] = field(default_factory=dict)
+    """By each tenant that is served."""
+    served_at: dict[int, float] = field(default_factory=dict)
+    """Where its tenant stood once each lane that is served was served last."""
 
     @property
     def counts(self) -> Counter[int]:
@@ -29,27 +38,56 @@ class Round:
 def plan(
     lanes: Iterable[LaneShare], limit: int, reached: float, supply: Mapping[int, int]
 ) -> Round:
-    """Choose up to `limit` tasks. `supply` holds the lanes whose end is known, and how much they have.
-
-    A tenant is served no further than its room, over all of its lanes.
-    """
-    by_id = {lane.lane_id: lane for lane in lanes}
-    room = {lane.tenant_id: lane.room for lane in by_id.values()}
-    left = {lane_id: supply.get(lane_id, limit) for lane_id in by_id}
-    heap = [(max(lane.virtual_time, reached), lane.lane_id) for lane in by_id.values()]
+    """Choose up to `limit` tasks. `supply` holds the lanes whose end is known, and how much they have."""
+    line = [_Waiting(own, limit, supply) for own in _by_tenant(lanes)]
+    heap = [(waiting.stands_at(reached), waiting.tenant_id, waiting) for waiting in line]
     heapify(heap)
     round_ = Round(reached=reached)
     while heap and len(round_.order) < limit:
-        at, lane_id = heappop(heap)
-        lane = by_id[lane_id]
-        spare = room[lane.tenant_id]
-        if left[lane_id] <= 0 or (spare is not None and spare <= 0):
+        at, tenant_id, waiting = heappop(heap)
+        then = at + waiting.stride
+        lane_id = waiting.next_lane(then)
+        if lane_id is None:
             continue
-        left[lane_id] -= 1
-        if spare is not None:
-            room[lane.tenant_id] = spare - 1
         round_.order.append(lane_id)
         round_.reached = at
-        round_.virtual_times[lane_id] = at + 1 / lane.weight
-        heappush(heap, (at + 1 / lane.weight, lane_id))
+        round_.served_at[lane_id] = round_.turns[tenant_id] = then
+        heappush(heap, (then, tenant_id, waiting))
     return round_
+
+
+class _Waiting:
+    """One tenant and its ready lanes, while a round is planned."""
+
+    def __init__(self, lanes: list[LaneShare], limit: int, supply: Mapping[int, int]) -> None:
+        first = lanes[0]
+        self.tenant_id = first.tenant_id
+        self.stride = 1 / first.weight
+        self._virtual_time = max(lane.virtual_time for lane in lanes)
+        self._room = limit if first.room is None else first.room
+        self._left = {lane.lane_id: supply.get(lane.lane_id, limit) for lane in lanes}
+        self._lanes = [(lane.served_at, lane.lane_id) for lane in lanes]
+        heapify(self._lanes)
+
+    def stands_at(self, reached: float) -> float:
+        return min(max(self._virtual_time, reached), reached + self.stride)
+
+    def next_lane(self, then: float) -> int | None:
+        """Take one task, which moves the tenant on to `then`. None: at its cap, or no more in its lanes."""
+        if self._room <= 0:
+            return None
+        while self._lanes:
+            _, lane_id = heappop(self._lanes)
+            if self._left[lane_id] > 0:
+                self._left[lane_id] -= 1
+                self._room -= 1
+                heappush(self._lanes, (then, lane_id))
+                return lane_id
+        return None
+
+
+def _by_tenant(lanes: Iterable[LaneShare]) -> Iterable[list[LaneShare]]:
+    tenants: dict[int, list[LaneShare]] = defaultdict(list)
+    for lane in lanes:
+        tenants[lane.tenant_id].append(lane)
+    return tenants.values()

@@ -12,6 +12,7 @@ from typing import Protocol
 from uuid import UUID
 
 from scheduling.ledger.values import Claim, NewTask
+from scheduling.models import Dispatch
 from scheduling.states import Outcome, Readiness, TaskState
 
 Token = tuple[UUID, int, UUID]
@@ -27,14 +28,29 @@ class LaneShare:
     tenant: str
     queue: str
     virtual_time: float
-    weight: float
-    """Of the tenant, divided by its ready lanes: many queues do not make a louder tenant."""
+    served_at: float
+    weight: int
     room: int | None
     """How many more leases the tenant may have, less than none after its cap was lowered. None: no cap."""
 
     @property
     def is_full(self) -> bool:
         return self.room is not None and self.room <= 0
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What a claim writes of dispatch."""
+
+    pool: str
+    queues: Collection[str] | None
+    reached: float
+    turns: Mapping[int, float]
+    """The virtual time of each tenant that was served or has an empty lane: of all its ready lanes here."""
+    served_at: Mapping[int, float]
+    """Of each lane that was served."""
+    empty: Collection[int]
+    """Lanes in which nothing is left; of tenants in `turns`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +176,20 @@ class Dialect(Protocol):
         """The same for lanes that are known to exist."""
 
     def activate_lanes(self, lane_ids: Collection[int]) -> int:
-        """Make lanes ready that had nothing due, at today's virtual time. Share them first."""
+        """Make lanes ready that had nothing due; answers how many. Share them first.
+
+        They stand where their tenant has got to in any of its lanes: opening lanes earns nothing.
+        """
 
     # Claim
 
-    def take_turn(self, now: datetime | None) -> tuple[float, datetime]:
-        """Wait for the turn to claim, and hold it until commit: the virtual time, and the instant."""
+    def take_turn(
+        self, now: datetime | None, pool: str = Dispatch.EVERY_QUEUE
+    ) -> tuple[float, datetime]:
+        """Wait for the turn to claim, and hold it until commit.
+
+        Answers the virtual time that the dispatch of this pool has reached, and the instant.
+        """
 
     def pauses(self, now: datetime) -> list[tuple[int | None, str, str]]:
         """The pauses in force, as (tenant, queue, name)."""
@@ -194,10 +218,8 @@ class Dialect(Protocol):
     ) -> None:
         """(task, tenant, lane, generation, due_at) each."""
 
-    def serve_lanes(
-        self, virtual_times: Mapping[int, float], empty: Collection[int], reached: float
-    ) -> bool:
-        """Write where the served lanes and dispatch have got to, and retire the lanes found empty.
+    def serve_lanes(self, round_: Serving) -> bool:
+        """Write where tenants, lanes and dispatch have got to, and retire the lanes found empty.
 
         False: one of the empty ones may just be getting work, so it was left ready.
         """

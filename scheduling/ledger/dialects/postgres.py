@@ -23,12 +23,14 @@ from scheduling.ledger.dialects.interface import (
     Head,
     LaneShare,
     Listener,
+    Serving,
     Standing,
     Started,
     Tally,
     Token,
 )
 from scheduling.ledger.values import NewTask
+from scheduling.models import Dispatch
 from scheduling.states import Readiness
 
 NOT_DUE, READY, HELD = Readiness.NOT_DUE.value, Readiness.READY.value, Readiness.HELD.value
@@ -84,8 +86,8 @@ SHARE_LANES = """
     FOR KEY SHARE OF lane
 """
 ADD_LANES = f"""
-    INSERT INTO scheduling_lane (tenant_id, queue, virtual_time, readiness)
-    SELECT tenant_id, queue, 0, {NOT_DUE}
+    INSERT INTO scheduling_lane (tenant_id, queue, virtual_time, served_at, readiness)
+    SELECT tenant_id, queue, 0, 0, {NOT_DUE}
     FROM unnest(%s::bigint[], %s::text[]) AS wanted (tenant_id, queue)
     ORDER BY tenant_id, queue
     ON CONFLICT (tenant_id, queue) DO NOTHING
@@ -95,38 +97,38 @@ SHARE_LANE_IDS = """
 """
 ACTIVATE_LANES = f"""
     WITH idle AS (
-        SELECT id FROM scheduling_lane WHERE id = ANY(%s) AND readiness = {NOT_DUE}
+        SELECT id, tenant_id FROM scheduling_lane WHERE id = ANY(%s) AND readiness = {NOT_DUE}
         ORDER BY id FOR NO KEY UPDATE
     )
     UPDATE scheduling_lane AS lane
     SET readiness = {READY},
-        virtual_time = greatest(
-            virtual_time, coalesce((SELECT virtual_time FROM scheduling_dispatch), 0))
+        virtual_time = (SELECT max(sister.virtual_time) FROM scheduling_lane AS sister
+                        WHERE sister.tenant_id = idle.tenant_id)
     FROM idle WHERE lane.id = idle.id
 """
 TAKE_TURN = """
-    SELECT turn.virtual_time, clock_timestamp()
-    FROM (SELECT virtual_time FROM scheduling_dispatch WHERE id = 1 FOR UPDATE) AS turn
+    SELECT turn.pool, turn.virtual_time, clock_timestamp()
+    FROM (SELECT pool, virtual_time FROM scheduling_dispatch
+          WHERE pool = ANY(%s) ORDER BY pool FOR UPDATE) AS turn
 """  # the subquery has waited before the clock is read
 FIRST_TURN = """
-    INSERT INTO scheduling_dispatch (id, virtual_time) VALUES (1, 0) ON CONFLICT (id) DO NOTHING
+    INSERT INTO scheduling_dispatch (pool, virtual_time) SELECT pool, 0 FROM unnest(%s::text[]) AS pool
+    ORDER BY pool ON CONFLICT (pool) DO NOTHING
 """
 PAUSES = """
     SELECT tenant_id, queue, name FROM scheduling_pause
     WHERE lifted_at IS NULL AND (expires_at IS NULL OR expires_at > %s)
 """
 READY_LANES = f"""
-    SELECT lane.id, lane.tenant_id, tenant.slug, lane.queue, lane.virtual_time,
-           tenant.weight::float8 / (
-               SELECT count(*) FROM scheduling_lane AS sister
-               WHERE sister.tenant_id = lane.tenant_id AND sister.readiness = {READY}),
+    SELECT lane.id, lane.tenant_id, tenant.slug, lane.queue, lane.virtual_time, lane.served_at,
+           tenant.weight,
            CASE WHEN tenant.max_in_flight IS NOT NULL THEN tenant.max_in_flight - (
                SELECT count(*) FROM scheduling_lease AS lease WHERE lease.tenant_id = lane.tenant_id)
            END
     FROM scheduling_lane AS lane
     JOIN tenants_tenant AS tenant ON tenant.id = lane.tenant_id
     WHERE lane.readiness = {READY} {{queues}}
-    ORDER BY lane.virtual_time, lane.id
+    ORDER BY lane.virtual_time, lane.served_at, lane.id
     LIMIT %s OFFSET %s
 """
 READY_LANES_ANY_QUEUE = READY_LANES.format(queues="")
@@ -255,20 +257,27 @@ LOCK_EMPTY_LANES = """
 """
 SERVE_LANES = f"""
     WITH free AS (
-        SELECT id FROM scheduling_lane WHERE id = ANY(%(lanes)s)
+        SELECT id, tenant_id FROM scheduling_lane
+        WHERE tenant_id = ANY(%(tenants)s) AND readiness = {READY}
+          AND (%(queues)s::text[] IS NULL OR queue = ANY(%(queues)s))
         ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
     )
     UPDATE scheduling_lane AS lane
-    SET virtual_time = served.virtual_time,
+    SET virtual_time = turn.virtual_time,
+        served_at = coalesce(served.at, lane.served_at),
         readiness = CASE WHEN lane.id = ANY(%(empty)s) AND NOT EXISTS (
             SELECT 1 FROM scheduling_schedule AS schedule
             WHERE schedule.lane_id = lane.id AND schedule.readiness = {READY}
         ) THEN {NOT_DUE} ELSE lane.readiness END
-    FROM unnest(%(lanes)s::bigint[], %(virtual_times)s::float8[]) AS served (id, virtual_time)
-    JOIN free USING (id)
+    FROM free
+    JOIN unnest(%(tenants)s::bigint[], %(turns)s::float8[]) AS turn (tenant_id, virtual_time)
+      ON turn.tenant_id = free.tenant_id
+    LEFT JOIN unnest(%(lanes)s::bigint[], %(served_at)s::float8[]) AS served (id, at)
+      ON served.id = free.id
     WHERE lane.id = free.id
     RETURNING lane.id, lane.readiness = {NOT_DUE}
 """
+MOVE_DISPATCH = "UPDATE scheduling_dispatch SET virtual_time = %s WHERE pool = %s"
 NEXT_DUE = f"SELECT min(due_at) FROM scheduling_schedule WHERE readiness = {NOT_DUE}"
 DUE_SCHEDULES = f"""
     SELECT task_id, lane_id FROM scheduling_schedule
@@ -349,12 +358,16 @@ class Postgres:
 
     # Claim
 
-    def take_turn(self, now: datetime | None) -> tuple[float, datetime]:
-        row = self._run(TAKE_TURN).fetchone()
-        if row is None:
-            self._run(FIRST_TURN)
-            return self.take_turn(now)
-        return row[0], now or _utc(row[1])
+    def take_turn(
+        self, now: datetime | None, pool: str = Dispatch.EVERY_QUEUE
+    ) -> tuple[float, datetime]:
+        pools = sorted({Dispatch.EVERY_QUEUE, pool})
+        rows = self._run(TAKE_TURN, [pools]).fetchall()
+        if len(rows) < len(pools):
+            self._run(FIRST_TURN, [pools])
+            return self.take_turn(now, pool)
+        reached = {name: virtual_time for name, virtual_time, _ in rows}
+        return reached[pool], now or _utc(rows[-1][2])
 
     def pauses(self, now: datetime) -> list[tuple[int | None, str, str]]:
         return list(self._run(PAUSES, [now]))
@@ -388,20 +401,29 @@ class Postgres:
     ) -> None:
         self._run(INSERT_LEASES, [worker, now, expires_at, seconds, *_columns(rows, 5)])
 
-    def serve_lanes(
-        self, virtual_times: Mapping[int, float], empty: Collection[int], reached: float
-    ) -> bool:
+    def serve_lanes(self, round_: Serving) -> bool:
         """An empty lane is locked before the statement that looks whether it still is.
 
         A lane that somebody else is activating, found ready already, keeps its virtual time: a claim
         does not wait for what may be a long transaction.
         """
-        lockable = [row[0] for row in self._run(LOCK_EMPTY_LANES, [sorted(empty)])] if empty else []
-        lanes, times = _columns(virtual_times.items(), 2)
-        rows = self._run(SERVE_LANES, {"lanes": lanes, "virtual_times": times, "empty": lockable})
+        empty = self._run(LOCK_EMPTY_LANES, [sorted(round_.empty)]) if round_.empty else []
+        tenants, turns = _columns(round_.turns.items(), 2)
+        lanes, served_at = _columns(round_.served_at.items(), 2)
+        rows = self._run(
+            SERVE_LANES,
+            {
+                "tenants": tenants,
+                "turns": turns,
+                "lanes": lanes,
+                "served_at": served_at,
+                "queues": None if round_.queues is None else list(round_.queues),
+                "empty": [lane_id for (lane_id,) in empty],
+            },
+        )
         retired = {lane_id for lane_id, is_retired in rows if is_retired}
-        self._run("UPDATE scheduling_dispatch SET virtual_time = %s WHERE id = 1", [reached])
-        return retired.issuperset(empty)
+        self._run(MOVE_DISPATCH, [round_.reached, round_.pool])
+        return retired.issuperset(round_.empty)
 
     def hold_lanes(self, lane_ids: Collection[int]) -> int:
         return int(self._run(HOLD_LANES, [sorted(lane_ids)]).rowcount)

@@ -23,12 +23,14 @@ from scheduling.ledger.dialects.interface import (
     Head,
     LaneShare,
     Listener,
+    Serving,
     Standing,
     Started,
     Tally,
     Token,
 )
 from scheduling.ledger.values import NewTask
+from scheduling.models import Dispatch
 from scheduling.states import Readiness
 
 NOT_DUE, READY, HELD = Readiness.NOT_DUE.value, Readiness.READY.value, Readiness.HELD.value
@@ -67,35 +69,32 @@ INSERT_SCHEDULE = """
 """
 FIND_LANE = "SELECT id FROM scheduling_lane WHERE tenant_id = ? AND queue = ?"
 ADD_LANE = f"""
-    INSERT INTO scheduling_lane (tenant_id, queue, virtual_time, readiness)
-    VALUES (?, ?, 0, {NOT_DUE}) RETURNING id
+    INSERT INTO scheduling_lane (tenant_id, queue, virtual_time, served_at, readiness)
+    VALUES (?, ?, 0, 0, {NOT_DUE}) RETURNING id
 """
 ACTIVATE_LANES = f"""
-    UPDATE scheduling_lane
+    UPDATE scheduling_lane AS lane
     SET readiness = {READY},
-        virtual_time = max(virtual_time, coalesce((SELECT virtual_time FROM scheduling_dispatch), 0))
+        virtual_time = (SELECT max(sister.virtual_time) FROM scheduling_lane AS sister
+                        WHERE sister.tenant_id = lane.tenant_id)
     WHERE readiness = {NOT_DUE} AND id IN (SELECT value FROM json_each(?))
 """
-TAKE_TURN = """
-    INSERT INTO scheduling_dispatch (id, virtual_time) VALUES (1, 0)
-    ON CONFLICT (id) DO UPDATE SET id = 1 RETURNING virtual_time
-"""
+REACHED = "SELECT virtual_time FROM scheduling_dispatch WHERE pool = ?"
+FIRST_TURN = "INSERT INTO scheduling_dispatch (pool, virtual_time) VALUES (?, 0)"
 PAUSES = """
     SELECT tenant_id, queue, name FROM scheduling_pause
     WHERE lifted_at IS NULL AND (expires_at IS NULL OR expires_at > ?)
 """
 READY_LANES = f"""
-    SELECT lane.id, lane.tenant_id, tenant.slug, lane.queue, lane.virtual_time,
-           tenant.weight * 1.0 / (
-               SELECT count(*) FROM scheduling_lane AS sister
-               WHERE sister.tenant_id = lane.tenant_id AND sister.readiness = {READY}),
+    SELECT lane.id, lane.tenant_id, tenant.slug, lane.queue, lane.virtual_time, lane.served_at,
+           tenant.weight,
            tenant.max_in_flight - (
                SELECT count(*) FROM scheduling_lease AS lease
                WHERE tenant.max_in_flight IS NOT NULL AND lease.tenant_id = lane.tenant_id)
     FROM scheduling_lane AS lane
     JOIN tenants_tenant AS tenant ON tenant.id = lane.tenant_id
     WHERE lane.readiness = {READY} {{queues}}
-    ORDER BY lane.virtual_time, lane.id
+    ORDER BY lane.virtual_time, lane.served_at, lane.id
     LIMIT ? OFFSET ?
 """
 READY_LANES_ANY_QUEUE = READY_LANES.format(queues="")
@@ -131,6 +130,15 @@ INSERT_LEASE = """
         (task_id, tenant_id, lane_id, generation, due_at, worker, acquired_at, expires_at, seconds)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+MOVE_TENANT = f"""
+    UPDATE scheduling_lane SET virtual_time = ?
+    WHERE tenant_id = ? AND readiness = {READY} AND (?3 IS NULL OR queue IN (SELECT value FROM json_each(?3)))
+"""
+MOVE_LANE = "UPDATE scheduling_lane SET served_at = ? WHERE id = ?"
+RETIRE_LANES = f"""
+    UPDATE scheduling_lane SET readiness = {NOT_DUE} WHERE id IN (SELECT value FROM json_each(?))
+"""
+MOVE_DISPATCH = "UPDATE scheduling_dispatch SET virtual_time = ? WHERE pool = ?"
 RENEW = """
     UPDATE scheduling_lease SET expires_at = ?, seconds = ?
     FROM json_each(?) AS token
@@ -259,9 +267,14 @@ class SQLite:
 
     # Claim
 
-    def take_turn(self, now: datetime | None) -> tuple[float, datetime]:
-        row = self._run(TAKE_TURN).fetchone()
-        return float(row[0]), now or self.now()
+    def take_turn(
+        self, now: datetime | None, pool: str = Dispatch.EVERY_QUEUE
+    ) -> tuple[float, datetime]:
+        """The transaction is the turn. A claim that finds nothing writes nothing, and syncs nothing."""
+        row = self._run(REACHED, [pool]).fetchone()
+        if row is None:
+            self._run(FIRST_TURN, [pool])
+        return row[0] if row else 0.0, now or self.now()
 
     def pauses(self, now: datetime) -> list[tuple[int | None, str, str]]:
         return list(self._run(PAUSES, [_text(now)]))
@@ -308,17 +321,16 @@ class SQLite:
             ],
         )
 
-    def serve_lanes(
-        self, virtual_times: Mapping[int, float], empty: Collection[int], reached: float
-    ) -> bool:
+    def serve_lanes(self, round_: Serving) -> bool:
+        queues = None if round_.queues is None else json.dumps(list(round_.queues))
         self._run_many(
-            "UPDATE scheduling_lane SET virtual_time = ?, readiness = ? WHERE id = ?",
-            [
-                (reached_by_lane, NOT_DUE if lane_id in empty else READY, lane_id)
-                for lane_id, reached_by_lane in virtual_times.items()
-            ],
+            MOVE_TENANT,
+            [(virtual_time, tenant_id, queues) for tenant_id, virtual_time in round_.turns.items()],
         )
-        self._run("UPDATE scheduling_dispatch SET virtual_time = ?", [reached])
+        self._run_many(MOVE_LANE, [(at, lane_id) for lane_id, at in round_.served_at.items()])
+        if round_.empty:
+            self._run(RETIRE_LANES, [json.dumps(list(round_.empty))])
+        self._run(MOVE_DISPATCH, [round_.reached, round_.pool])
         return True
 
     def hold_lanes(self, lane_ids: Collection[int]) -> int:
