@@ -124,9 +124,9 @@ def test_a_tenant_over_a_lowered_cap_hides_nobody_behind_its_lanes(
 ) -> None:
     for queue in range(40):
         put(tenant_a, queue=f"{queue}")
-    (of_b,) = put(tenant_b)
     claims = take(20)
     cap(tenant_a, 1)
+    (of_b,) = put(tenant_b)
     assert run(take(2)) == [of_b]
     run(claims)
 
