@@ -30,7 +30,7 @@ class Caller:
         return self.tenant is None
 
     def __str__(self) -> str:
-        owner = self.tenant.slug if self.tenant else "operator"
+        owner = self.tenant.slug if self.tenant else "the operator"
         return f"{owner} (token {self.prefix})"
 
 

@@ -29,8 +29,7 @@ from tenants.models import Scope, Tenant
 
 ATTEMPTS_SHOWN = 100
 """The newest ones. A task that snoozes for ever has more than anybody reads."""
-
-NONE: Mapping[str, str] = {}
+REPLAYED = {"Idempotency-Replayed": "true"}
 
 
 class TasksView(ApiView):
@@ -45,11 +44,10 @@ class TasksView(ApiView):
         new = new_task(body, owner, key)
         accepted = enqueue(new)
         if accepted.created_at is None:
-            replayed = stored(accepted.task_id, owner)
-            return self.answer(replayed, status=200, headers={"Idempotency-Replayed": "true"})
-        return self.answer(as_stored(new, owner, accepted.task_id, accepted.created_at), status=201)
+            return self.answer(stored(accepted.task_id, owner), 200, REPLAYED)
+        return self.answer(as_stored(new, owner, accepted.task_id, accepted.created_at), 201, {})
 
-    def answer(self, task: Task, *, status: int, headers: Mapping[str, str] = NONE) -> Response:
+    def answer(self, task: Task, status: int, headers: Mapping[str, str]) -> Response:
         shown = detail(task, caller=self.caller, now=clock.now())
         location = reverse("task", args=[task.id])
         return Response(shown, status=status, headers={"Location": location, **headers})
