@@ -24,6 +24,11 @@ def wait_until_settled(count: int) -> None:
             f"Of {count} tasks {succeeded} succeeded, in {attempts} attempts: what was measured is not"
             " what was promised."
         )
+    check_invariants()
+
+
+def check_invariants() -> None:
+    """Raises RuntimeError with every violation."""
     if violations := check.violations():
         raise RuntimeError("\n".join(violations))
 
