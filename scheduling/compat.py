@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from django.tasks.base import TaskResult as _TaskResult
     from django.tasks.exceptions import InvalidTask as InvalidDeclaration
     from django.tasks.exceptions import TaskResultDoesNotExist, TaskResultMismatch
-    from django.tasks.signals import task_enqueued, task_finished, task_started
+    from django.tasks.signals import (
+        log_task_finished,
+        log_task_started,
+        task_enqueued,
+        task_finished,
+        task_started,
+    )
 
     # Generic in the stubs, and not on Django 6.1: only here can their parameters be written down.
     Task: TypeAlias = _Task[..., Any]
@@ -41,7 +47,13 @@ elif django.VERSION >= (6, 0):
     from django.tasks.base import TaskError
     from django.tasks.exceptions import InvalidTask as InvalidDeclaration
     from django.tasks.exceptions import TaskResultDoesNotExist, TaskResultMismatch
-    from django.tasks.signals import task_enqueued, task_finished, task_started
+    from django.tasks.signals import (
+        log_task_finished,
+        log_task_started,
+        task_enqueued,
+        task_finished,
+        task_started,
+    )
 else:
     from django_tasks import (
         TaskContext,
@@ -55,7 +67,13 @@ else:
     from django_tasks.base import Task, TaskError
     from django_tasks.exceptions import InvalidTaskError as InvalidDeclaration
     from django_tasks.exceptions import TaskResultDoesNotExist, TaskResultMismatch
-    from django_tasks.signals import task_enqueued, task_finished, task_started
+    from django_tasks.signals import (
+        log_task_finished,
+        log_task_started,
+        task_enqueued,
+        task_finished,
+        task_started,
+    )
 
 __all__ = [
     "BaseTaskBackend",
@@ -68,6 +86,8 @@ __all__ = [
     "TaskResultMismatch",
     "TaskResultStatus",
     "default_task_backend",
+    "log_task_finished",
+    "log_task_started",
     "task",
     "task_backends",
     "task_enqueued",

@@ -6,10 +6,9 @@ import tempfile
 from functools import partial
 from uuid import UUID, uuid4
 
-from scheduling import clock
 from scheduling.workers import blame, process
 from scheduling.workers.appetite import MOST_AHEAD
-from scheduling.workers.board import Board
+from scheduling.workers.board import Board, Tally
 from scheduling.workers.fork import fork
 from scheduling.workers.options import Options
 from scheduling.workers.undertaking import Death
@@ -24,11 +23,9 @@ class Child:
     def __init__(self, options: Options, lifeline: tuple[int, int]) -> None:
         """`lifeline` is a pipe. The child waits at its first end for the second, kept here, to be closed."""
         self.worker: UUID = uuid4()
-        self.born_at = clock.monotonic()
         self.was_killed = False
         self._options = options
-        # Every slot may be taken by a zombie while as many claims are held again.
-        self.board = Board(2 * options.threads + MOST_AHEAD)
+        self.board = Board(options.threads + MOST_AHEAD)  # all that is ever claimed and not settled
         self._crash_report = tempfile.TemporaryFile()  # noqa: SIM115  # closed in `forget`
         self.pid = fork(partial(self._live, lifeline))
 
@@ -47,8 +44,9 @@ class Child:
         self.was_killed = True
         os.kill(self.pid, signal.SIGKILL)
 
-    def age(self) -> float:
-        return clock.monotonic() - self.born_at
+    def was_of_use(self) -> bool:
+        """Whether it got as far as running a task."""
+        return bool(self.board.records()) or self.board.tally() != Tally()
 
     def death(self, status: int) -> Death | None:
         """What is left to do after it ended with that wait status. None: it left nothing behind."""

@@ -43,11 +43,13 @@ class Doorbell:
         return frozenset(heard) - {0}
 
     def answer(self, signums: Iterable[int]) -> None:
-        """From now on these signals ring, and do nothing else. For the main thread only."""
+        """From now on these signals ring, and do nothing else. For the main thread only.
+
+        One that whoever started this process had blocked stays blocked: it is handed on by other means.
+        """
         for signum in signums:
             signal.signal(signum, _only_wake)
         signal.set_wakeup_fd(self._entry, warn_on_full_buffer=False)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, signums)
 
 
 def _only_wake(signum: int, frame: FrameType | None) -> None:

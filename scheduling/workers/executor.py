@@ -9,7 +9,7 @@ from scheduling.context import Context
 from scheduling.errors import InvalidTask, UnknownHandler
 from scheduling.ledger.values import Stop, Verdict
 from scheduling.ledger_task import LedgerTask
-from scheduling.workers import verdicts
+from scheduling.workers import announcements, verdicts
 from scheduling.workers.coroutines import Coroutines, RunningCoroutine
 from scheduling.workers.held import Held, Interruptible
 from scheduling.workers.timeouts import Interrupt, Watch
@@ -36,29 +36,33 @@ class Executor:
             return verdicts.of_unknown_handler(claim, error)
         except ValueError as error:
             return verdicts.of_corrupt_arguments(error)
-        try:
-            with acting_for(owner(claim.tenant_id, claim.tenant)):
-                result = self._perform(held, task, args, kwargs)
-        except BaseException as error:  # noqa: BLE001  # SystemExit ends an attempt, not the worker
-            return self._failed(held, task, args, kwargs, error)
-        if held.cancel_requested and held.cancelled.was_seen:
-            return Stop()
-        return verdicts.of_result(result)
+        return self._run(Execution(held, task, args, kwargs))
 
-    def _perform(
-        self, held: Held, task: LedgerTask, args: list[Any], kwargs: dict[str, Any]
-    ) -> Any:
-        if task.takes_context:
-            args = [Context(held.claim, task, held.cancelled, held.lease_lost), *args]
+    def _run(self, execution: "Execution") -> Verdict:
+        held, task, context = execution.held, execution.task, execution.context
+        announcements.started(task, context)
+        try:
+            with acting_for(owner(held.claim.tenant_id, held.claim.tenant)):
+                result = self._perform(execution)
+        except BaseException as error:  # noqa: BLE001  # SystemExit ends an attempt, not the worker
+            verdict = execution.failed(error)
+            announcements.finished(task, context, held.claim, verdict)
+        else:
+            verdict = execution.returned(result)
+            announcements.finished(task, context, held.claim, verdict)
+        return verdict
+
+    def _perform(self, execution: "Execution") -> Any:
+        held = execution.held
         held.start_clock()
-        if is_coroutine_function(task.func):
-            return self._await(held, self._coroutines.start(task.func(*args, **kwargs)))
+        if is_coroutine_function(execution.task.func):
+            return self._await(held, self._coroutines.start(execution.call()))
         if held.overdue_at is None:
-            return task.func(*args, **kwargs)
+            return execution.call()
         interrupt = Interrupt()
         try:
             self._keep_time(held, interrupt)
-            return task.func(*args, **kwargs)
+            return execution.call()
         finally:
             held.running = None
             interrupt.close()
@@ -75,22 +79,41 @@ class Executor:
         if held.overdue_at is not None:
             self._watch.expect(held.overdue_at)
 
-    def _failed(
-        self,
-        held: Held,
-        task: LedgerTask,
-        args: list[Any],
-        kwargs: dict[str, Any],
-        error: BaseException,
-    ) -> Verdict:
-        if held.cancel_requested:
+
+class Execution:
+    """One handler with what it is called with."""
+
+    __slots__ = ("args", "context", "held", "kwargs", "task")
+
+    def __init__(
+        self, held: Held, task: LedgerTask, args: list[Any], kwargs: dict[str, Any]
+    ) -> None:
+        self.held = held
+        self.task = task
+        self.args = args
+        self.kwargs = kwargs
+        self.context = Context(held.claim, task, held.cancelled, held.lease_lost)
+
+    def call(self) -> Any:
+        if self.task.takes_context:
+            return self.task.func(self.context, *self.args, **self.kwargs)
+        return self.task.func(*self.args, **self.kwargs)
+
+    def returned(self, result: Any) -> Verdict:
+        """One that returned because it was asked to stop has not succeeded."""
+        if self.held.cancel_requested and self.held.cancelled.was_seen:
+            return Stop()
+        return verdicts.of_result(result)
+
+    def failed(self, error: BaseException) -> Verdict:
+        if self.held.cancel_requested:
             return Stop()
         if isinstance(error, TypeError) and was_not_entered(error):
             try:
-                registry.bind(task, args, kwargs)
+                registry.bind(self.task, self.args, self.kwargs)
             except InvalidTask as misfit:
-                return verdicts.of_unknown_handler(held.claim, misfit)
-        return verdicts.of_error(held.claim, task, error)
+                return verdicts.of_unknown_handler(self.held.claim, misfit)
+        return verdicts.of_error(self.held.claim, self.task, error)
 
 
 def was_not_entered(error: BaseException) -> bool:

@@ -53,6 +53,8 @@ class Hand:
         return bool(self._concluded)
 
     def take(self, claim: Claim, *, claimed_at: float, lease_ends_at: float) -> Held:
+        if claim.generation > 1:
+            self._drop_older(claim)
         place = self._free_places.pop()
         held = Held(claim, place=place, claimed_at=claimed_at, lease_ends_at=lease_ends_at)
         self._held.add(held)
@@ -87,6 +89,12 @@ class Hand:
         elif self._concluded.pop(held, None) is not None:
             self._board.count(Tally(refused=1))
             self._forget(held)
+
+    def _drop_older(self, claim: Claim) -> None:
+        """A claim of a task that a zombie is still at here: the zombie has lost it."""
+        for held in self.held():
+            if held.claim.task_id == claim.task_id:
+                self.drop(held)
 
     def settle(self) -> None:
         """Tell the ledger all there is to tell. After a DatabaseError all of it is still to be told."""

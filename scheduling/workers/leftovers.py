@@ -16,8 +16,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
 CHANGES_SESSION = re.compile(
-    r"\A\s*(?!select|insert|update|delete|with|values|savepoint|release|rollback to|explain)"
-    r"|set_config|advisory_lock(?!_shared_x|.*xact)",
+    r"\A\s*+(?!select|insert|update|delete|with|values|savepoint|release|rollback to|explain)"
+    r"|set_config|advisory_(?!xact)",
     re.IGNORECASE,
 )
 """SQL that may outlive its transaction: settings, pragmas, temporary tables, locks of the session."""
@@ -26,6 +26,8 @@ CHANGES_SESSION = re.compile(
 class _Thread(local):
     tended = False
     """Whether this thread clears its own connections after each handler."""
+    connected = False
+    """Whether it ever had any."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +60,8 @@ def are_elsewhere() -> bool:
 
 def clear() -> None:
     """Leave this thread's connections as good as new, and close those of threads that have ended."""
+    if not (_this_thread.connected or _strays):
+        return
     for connection in connections.all(initialized_only=True):
         if _is_spoilt(connection):
             _discard(connection)
@@ -71,6 +75,7 @@ def _opened(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
     thread = current_thread()
     if thread is main_thread():
         return  # the pool's own
+    _this_thread.connected = True
     if _note_changes not in connection.execute_wrappers:
         connection.execute_wrappers.append(_note_changes)
     if not _this_thread.tended:

@@ -1,16 +1,20 @@
 """One worker process, from its fork to its end."""
 
 import signal
+import sys
 from typing import IO
 from uuid import UUID
 
-from scheduling.workers import blame, leftovers
+from scheduling.workers import announcements, blame, leftovers
 from scheduling.workers.board import Board
 from scheduling.workers.doorbell import Doorbell
 from scheduling.workers.fork import HANDLED
 from scheduling.workers.options import Options
 from scheduling.workers.pool import Pool
 
+SWITCH_INTERVAL = 0.001
+"""Seconds a handler may keep the interpreter while others wait for it. With Python's own five milliseconds
+the pool waits that long after every call to the database, and renewals among busy handlers for longer."""
 OWED_SOMETHING = 75
 """Exit code of a process that could not tell the ledger everything. Its supervisor ends what it held."""
 
@@ -19,11 +23,13 @@ def live(
     worker: UUID, options: Options, board: Board, crash_report: IO[bytes], lifeline: int
 ) -> int:
     """Work until SIGTERM, or until the supervisor is gone; the exit code."""
+    sys.setswitchinterval(SWITCH_INTERVAL)
     bell = Doorbell()
     bell.answer([signal.SIGTERM])
     signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
     blame.own_up(board, crash_report)
     leftovers.watch_connections()
+    announcements.without_the_framework()
     pool = Pool(worker, options, board, bell, lifeline)
     if not pool.run():
         return OWED_SOMETHING

@@ -5,18 +5,21 @@ death is dealt with within milliseconds. What has to be told to the ledger then 
 for it: the supervisor has no connection that a child could inherit, and no ledger that can hold it up.
 """
 
+import gc
 import logging
 import os
 import selectors
 import signal
 from functools import partial
 
+from django.db import connections
+
 from scheduling import clock
 from scheduling.workers import undertaking
 from scheduling.workers.board import Stage, Tally
 from scheduling.workers.child import Child, how_it_ended
 from scheduling.workers.doorbell import Doorbell
-from scheduling.workers.fork import HANDLED, fork, refuse_open_connections
+from scheduling.workers.fork import HANDLED, fork
 from scheduling.workers.options import Options
 from scheduling.workers.seat import Seat
 
@@ -33,7 +36,6 @@ class Supervisor:
     """The parent of all worker processes of one `runworkers`."""
 
     def __init__(self, options: Options) -> None:
-        refuse_open_connections()
         self._options = options
         self._seats = [Seat() for _ in range(options.processes)]
         self._undertakers: set[int] = set()
@@ -49,6 +51,8 @@ class Supervisor:
 
     def run(self) -> None:
         """Run until SIGTERM, SIGINT or SIGHUP; a second one ends it at once."""
+        connections.close_all()  # whatever was asked of the database before, no child inherits it
+        gc.freeze()  # pages that the children's collectors never touch stay shared
         self._bell.answer(HANDLED)
         logger.info("Workers start: %s.", self._options)
         while not self._is_over():
@@ -70,14 +74,14 @@ class Supervisor:
         if self._kills_at is not None:
             return
         for seat in self._seats:
-            free_at = seat.next_try()
+            free_at = seat.free_at()
             if free_at is not None and free_at <= clock.monotonic():
                 seat.child = Child(self._options, self._lifeline)
 
     def _next_instant(self) -> float:
         if self._kills_at is not None:
             return min(self._kills_at, self._reports_at)
-        tries = [free_at for seat in self._seats if (free_at := seat.next_try()) is not None]
+        tries = [at for seat in self._seats if (at := seat.free_at()) is not None]
         return min([self._reports_at, *tries])
 
     def _stop(self, why: str) -> None:
@@ -107,9 +111,10 @@ class Supervisor:
     def _bury(self) -> None:
         """Take leave of every process that ended."""
         for seat in self._seats:
-            if seat.child and (status := status_of(seat.child.pid)) is not None:
-                self._take_leave(seat.child, status)
+            child = seat.child
+            if child and (status := status_of(child.pid)) is not None:
                 seat.vacate()
+                self._take_leave(child, status)
         self._undertakers = {pid for pid in self._undertakers if status_of(pid) is None}
 
     def _take_leave(self, child: Child, status: int) -> None:
