@@ -23,10 +23,10 @@ def operator(request: HttpRequest) -> User:
     return cast("User", request.user)
 
 
-def record(by: User, objects: Sequence[Model], what: str) -> None:
+def record(by: User, objects: Sequence[Model], what: str, *, flag: int = CHANGE) -> None:
     """One entry for each object, so that each can tell who touched it."""
     if objects:
-        LogEntry.objects.log_actions(by.pk, objects, CHANGE, change_message=what)
+        LogEntry.objects.log_actions(by.pk, objects, flag, change_message=what)
 
 
 def record_many(by: User, model: type[Model], which: str, what: str) -> LogEntry:

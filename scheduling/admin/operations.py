@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any, Protocol, TypeVar, assert_never
 from uuid import UUID
 
+from django.contrib.admin.models import CHANGE, DELETION
 from django.contrib.auth.models import User
 from django.db import transaction
 
@@ -67,7 +68,9 @@ def perform(operation: Operation, tasks: Sequence[Task], by: User) -> str:
                 done, said = _discard(tasks)
             case _:
                 assert_never(operation)
-        audit.record(by, [task for task in tasks if task.pk in done], operation.past.capitalize())
+        flag = DELETION if operation is Operation.DISCARD else CHANGE
+        touched = [task for task in tasks if task.pk in done]
+        audit.record(by, touched, operation.past.capitalize(), flag=flag)
     return said
 
 
