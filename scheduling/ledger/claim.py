@@ -1,20 +1,26 @@
 """Claiming: picking what runs next, and by whom."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from hashlib import sha256
+from math import inf, isinf
 from uuid import UUID
 
 from django.db import transaction
 
 from scheduling.ledger.bury import bury
-from scheduling.ledger.dialects import Dialect, Head, LaneShare, Started, dialect
+from scheduling.ledger.dialects import Dialect, Head, LaneShare, Serving, Started, dialect
 from scheduling.ledger.kill_switch import KillSwitch
 from scheduling.ledger.stride import Round, plan
 from scheduling.ledger.values import Claim
+from scheduling.models import Dispatch
 from scheduling.states import Readiness
 
 LEASE = timedelta(seconds=30)
+FEWEST_LANES = 16
+"""Lanes that a claim looks at together, however few tasks it wants."""
+POOL_LENGTH_MAX = 100
 MOST_HELD_AT_ONCE = 1000
 """Tasks with a paused name that one claim sets aside; the next one goes on from there."""
 
@@ -38,16 +44,17 @@ def claim(
 ) -> Claims:
     """Lease up to `limit` ready tasks to a worker, each under a new generation.
 
-    Between lanes by stride, inside one by priority (higher first), due_at and id. Never from a lane or of
-    a name that is paused, never more than `max_in_flight` of a tenant. `queues` None: from all of them.
-    One transaction. Claims take turns, so what one decides on is not changed by another; it waits for nobody else.
+    Between tenants by stride, between the lanes of one in turn, inside a lane by priority (higher first),
+    due_at and id. Nothing that is paused, and never more than `max_in_flight` of a tenant.
+    `queues` None: from all of them. One transaction. Claims take turns, so what one decides on is not
+    changed by another; it waits for nobody else.
     """
     with transaction.atomic():
         return _Claiming(dialect(), worker, limit, queues, lease, now).run()
 
 
 class _Claiming:
-    """One claim. The lanes that are looked at are gathered first, then what is at their heads."""
+    """One claim: lanes are looked at, and into, until it is certain what comes next."""
 
     def __init__(
         self,
@@ -59,56 +66,64 @@ class _Claiming:
         now: datetime | None,
     ) -> None:
         self.db, self.worker, self.limit, self.queues, self.lease = db, worker, limit, queues, lease
-        self.reached, self.now = db.take_turn(now)
+        self.pool = pool_of(queues)
+        self.reached, self.now = db.take_turn(now, self.pool)
         self.switch = KillSwitch.at(self.now)
+        self.lanes: dict[int, LaneShare] = {}
+        """Ready lanes, from the one that stands first on, without those that a pause covers."""
+        self.passed = 0
+        """Ready lanes that were looked at."""
+        self.seen_until = -inf
+        """In virtual time: lanes that were not looked at stand there or later. Infinite: there are none."""
         self.found: dict[int, list[Head]] = {}
         self.ends: dict[int, int] = {}
         """Lanes that have no more ready work than was found."""
         self.unsure: set[int] = set()
         """Lanes whose first thousand hold paused names: what lies beyond was not looked at."""
-        self.looked_at_all = False
-        """Whether no ready lane comes after the eligible ones."""
 
     def run(self) -> Claims:
         if self.switch.stops_everything:
             return Claims()
-        lanes = self._eligible_lanes()
-        round_ = self._fill(lanes)
-        claims, buried = self._start(round_, {lane.lane_id: lane for lane in lanes})
-        retired = self._serve(lanes, round_)
-        unseen = len(round_.order) < self.limit and not self.looked_at_all
-        return Claims(claims, contended=buried or unseen or bool(self.unsure) or not retired)
+        round_ = self._round()
+        claims, buried = self._start(round_)
+        retired = self._serve(round_)
+        return Claims(claims, contended=buried or bool(self.unsure) or not retired)
 
-    def _eligible_lanes(self) -> list[LaneShare]:
-        """The ready lanes that come first, without those paused (which are set aside) or at their cap."""
-        eligible: list[LaneShare] = []
-        skip, width = 0, max(self.limit, 16)
-        while len(eligible) < self.limit:
-            lanes = self.db.ready_lanes(self.queues, skip, width)
-            paused = {lane.lane_id for lane in lanes if self.switch.stops_lane(lane)}
-            eligible += [lane for lane in lanes if lane.lane_id not in paused and not lane.is_full]
-            held = self.db.hold_lanes(paused) if paused else 0
-            if len(lanes) < width:
-                self.looked_at_all = True
-                break
-            skip += width - held
-        return eligible
-
-    def _fill(self, lanes: Sequence[LaneShare]) -> Round:
-        """Plan, look whether the lanes have what the plan asks of them, and plan again with what they have."""
+    def _round(self) -> Round:
+        """Plan, look whether the lanes have what the plan asks of them, and plan again until they do."""
+        self._see_more_lanes()
         while True:
-            round_ = plan(lanes, self.limit, self.reached, self.ends)
+            round_ = plan(self.lanes.values(), self.limit, self.reached, self.ends)
             wanting = {
                 lane_id: count
                 for lane_id, count in round_.counts.items()
                 if lane_id not in self.ends and count > len(self.found.get(lane_id, ()))
             }
-            if not wanting:
+            if wanting:
+                self._look(wanting)
+            elif self._is_certain(round_):
                 return round_
-            self._look(wanting, {lane.lane_id: lane for lane in lanes})
+            else:
+                self._see_more_lanes()
 
-    def _look(self, wanting: dict[int, int], lanes: dict[int, LaneShare]) -> None:
-        named = {lane_id for lane_id in wanting if self.switch.names_paused_in(lanes[lane_id])}
+    def _is_certain(self, round_: Round) -> bool:
+        """Whether no lane that was not looked at could come before the last one chosen."""
+        if isinf(self.seen_until):
+            return True
+        is_full = len(round_.order) == self.limit
+        return is_full and round_.reached <= max(self.seen_until, self.reached)
+
+    def _see_more_lanes(self) -> None:
+        width = max(self.limit, FEWEST_LANES, self.passed)
+        lanes = self.db.ready_lanes(self.queues, self.passed, width)
+        paused = {lane.lane_id for lane in lanes if self.switch.stops_lane(lane)}
+        held = self.db.hold_lanes(paused) if paused else 0
+        self.lanes |= {lane.lane_id: lane for lane in lanes if lane.lane_id not in paused}
+        self.passed += len(lanes) - held
+        self.seen_until = lanes[-1].virtual_time if len(lanes) == width else inf
+
+    def _look(self, wanting: dict[int, int]) -> None:
+        named = {lane_id for lane_id in wanting if self.switch.names_paused_in(self.lanes[lane_id])}
         plain = {lane_id: count for lane_id, count in wanting.items() if lane_id not in named}
         for lane_id in plain:
             self.found[lane_id] = []
@@ -118,7 +133,7 @@ class _Claiming:
             if len(self.found[lane_id]) < count:
                 self.ends[lane_id] = len(self.found[lane_id])
         for lane_id in named:
-            self._look_past_paused_names(lanes[lane_id])
+            self._look_past_paused_names(self.lanes[lane_id])
 
     def _look_past_paused_names(self, lane: LaneShare) -> None:
         """Set aside the paused tasks at the head of the lane; take what there is between them."""
@@ -132,7 +147,7 @@ class _Claiming:
         self.found[lane.lane_id] = [head for head in heads if head.task_id not in held]
         self.ends[lane.lane_id] = len(self.found[lane.lane_id])
 
-    def _start(self, round_: Round, lanes: dict[int, LaneShare]) -> tuple[list[Claim], bool]:
+    def _start(self, round_: Round) -> tuple[list[Claim], bool]:
         """Lease what the round chose. Tasks whose deadline has passed become dead letters instead."""
         queues = {lane_id: iter(heads) for lane_id, heads in self.found.items()}
         chosen = [next(queues[lane_id]) for lane_id in round_.order]
@@ -143,7 +158,7 @@ class _Claiming:
         if late:
             bury(self.db, late, self.now)
         runs = [
-            (started[head.task_id], head, lanes[head.lane_id])
+            (started[head.task_id], head, self.lanes[head.lane_id])
             for head in chosen
             if head.task_id in started
         ]
@@ -185,16 +200,31 @@ class _Claiming:
             trace_context=task.trace_context,
         )
 
-    def _serve(self, lanes: Sequence[LaneShare], round_: Round) -> bool:
-        """Move the lanes on, and retire those of which the round took the last ready task."""
+    def _serve(self, round_: Round) -> bool:
+        """Move tenants and lanes on, and retire the lanes of which the round took the last ready task."""
         counts = round_.counts
         empty = {lane_id for lane_id, end in self.ends.items() if counts[lane_id] >= end}
         empty -= self.unsure
-        touched = {
-            lane.lane_id: round_.virtual_times.get(lane.lane_id, lane.virtual_time)
-            for lane in lanes
-            if lane.lane_id in counts or lane.lane_id in empty
-        }
-        if not touched:
+        if not counts and not empty:
             return True
-        return self.db.serve_lanes(touched, empty, round_.reached)
+        stood = {
+            self.lanes[lane_id].tenant_id: self.lanes[lane_id].virtual_time for lane_id in empty
+        }
+        return self.db.serve_lanes(
+            Serving(
+                pool=self.pool,
+                queues=self.queues,
+                reached=round_.reached,
+                turns={**stood, **round_.turns},
+                served_at=round_.served_at,
+                empty=empty,
+            )
+        )
+
+
+def pool_of(queues: Collection[str] | None) -> str:
+    """Names the kind of worker that serves these queues. Long lists go by their digest."""
+    if queues is None:
+        return Dispatch.EVERY_QUEUE
+    name = ",".join(sorted(queues))
+    return name if len(name) <= POOL_LENGTH_MAX else sha256(name.encode()).hexdigest()

@@ -21,7 +21,12 @@ class Lane(models.Model):
     )
     queue = models.CharField(max_length=100)
     virtual_time = models.FloatField(
-        default=0, help_text="Grows by served tasks over weight; the least is served next."
+        default=0,
+        help_text="Where its tenant stands: grows by served tasks over weight, the least is next.",
+    )
+    served_at = models.FloatField(
+        default=0,
+        help_text="Where its tenant stood once it was served. Among a tenant's lanes the least is next.",
     )
     readiness = models.SmallIntegerField(
         default=Readiness.NOT_DUE.value,
@@ -31,12 +36,12 @@ class Lane(models.Model):
     class Meta:
         indexes: ClassVar = [
             models.Index(
-                fields=["virtual_time", "id"],
+                fields=["virtual_time", "served_at", "id"],
                 name="lane_ready",
                 condition=Q(readiness=Readiness.READY.value),
             ),
             models.Index(
-                fields=["queue", "virtual_time", "id"],
+                fields=["queue", "virtual_time", "served_at", "id"],
                 name="lane_ready_in_queue",
                 condition=Q(readiness=Readiness.READY.value),
             ),
@@ -50,9 +55,15 @@ class Lane(models.Model):
 
 
 class Dispatch(models.Model):
-    """One row: the virtual time that dispatch has reached. Locking it is what makes claims take turns."""
+    """The virtual time that dispatch has reached, for each kind of worker: those that serve the same queues.
 
+    The row of the workers that serve every queue is the one that all claims lock: it is how they take turns.
+    """
+
+    EVERY_QUEUE = "*"
+
+    pool = models.CharField(max_length=100, primary_key=True)
     virtual_time = models.FloatField(default=0)
 
     def __str__(self) -> str:
-        return f"dispatch at {self.virtual_time:g}"
+        return f"dispatch of {self.pool} at {self.virtual_time:g}"
