@@ -1,10 +1,10 @@
 """Tasks picked by hand: first the question whether it is meant, then the operation."""
 
-from collections.abc import Sequence
 from uuid import UUID
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest, PermissionDenied
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -20,9 +20,10 @@ MOST_AT_ONCE = 500
 
 
 def ask(
-    request: HttpRequest, operation: Operation, tasks: Sequence[Task], back: str
+    request: HttpRequest, operation: Operation, picked: QuerySet[Task], back: str
 ) -> TemplateResponse:
     """The page that asks. It posts to `operate`, and returns to the address `back`."""
+    tasks = _read(picked)
     context = console.each_context(request) | {
         "title": f"{operation.value.capitalize()} {counted(len(tasks), 'task')}?",
         "operation": operation,
@@ -32,29 +33,33 @@ def ask(
     return TemplateResponse(request, "admin/confirm_selection.html", context)
 
 
-def operate(request: HttpRequest, operation: str) -> HttpResponse:
+def operate(request: HttpRequest, operation: Operation) -> HttpResponse:
     """Do it to the tasks that were posted, once it was confirmed."""
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     if not request.user.has_perm(PERMISSION):
         raise PermissionDenied
-    verb, tasks, back = Operation(operation), _posted(request), _back(request)
+    picked, back = _picked(request), _back(request)
     if "confirmed" not in request.POST:
-        return ask(request, verb, tasks, back)
-    messages.info(request, perform(verb, tasks, operator(request)))
+        return ask(request, operation, picked, back)
+    messages.info(request, perform(operation, _read(picked), operator(request)))
     return HttpResponseRedirect(back)
 
 
-def _posted(request: HttpRequest) -> list[Task]:
-    """In the order of their ids, newest first. Those that are gone by now are left out."""
+def _picked(request: HttpRequest) -> QuerySet[Task]:
+    """The tasks that were posted. Those that are gone by now are left out."""
     try:
         ids = [UUID(value) for value in request.POST.getlist("task")]
     except ValueError as error:
         raise BadRequest("A task's id is a UUID.") from error
-    if len(ids) > MOST_AT_ONCE:
+    return Task.objects.without_blobs().filter(pk__in=ids).order_by("-pk")
+
+
+def _read(picked: QuerySet[Task]) -> list[Task]:
+    tasks = list(picked.select_related("tenant")[: MOST_AT_ONCE + 1])
+    if len(tasks) > MOST_AT_ONCE:
         raise BadRequest(f"At most {MOST_AT_ONCE} tasks can be picked at once.")
-    tasks = Task.objects.without_blobs().select_related("tenant")
-    return list(tasks.filter(pk__in=ids).order_by("-pk"))
+    return tasks
 
 
 def _back(request: HttpRequest) -> str:

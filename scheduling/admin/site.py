@@ -1,6 +1,7 @@
 """Owns the console as a whole: its dashboard, its navigation, and the kill switch on every page."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
@@ -12,7 +13,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from scheduling import clock
-from scheduling.admin import bars, figures
+from scheduling.admin import bars, dashboard
 from scheduling.admin.notices import notices
 from scheduling.models import DeadLetter, Lane, Pause, Task, WorkerProcess
 from tenants.models import ApiToken, Tenant
@@ -67,28 +68,16 @@ class Console(admin.AdminSite):
     ) -> TemplateResponse:
         """The dashboard, for who may see tasks; for others a page that only welcomes."""
         context = self.each_context(request) | {"title": self.index_title, "subtitle": None}
-        if request.user.has_perm("scheduling.view_task"):
-            context |= self._dashboard(context)
+        if self.get_model_admin(Task).has_view_or_change_permission(request):
+            context |= _figures(context["now"])
         if request.user.has_perm("admin.view_logentry"):
             entries = LogEntry.objects.select_related("user", "content_type").order_by("-pk")
             context["actions"] = entries[:RECENT_ACTIONS]
         request.current_app = self.name
         return TemplateResponse(request, self.index_template, context | (extra_context or {}))
 
-    def _dashboard(self, context: dict[str, Any]) -> dict[str, Any]:
-        dashboard = figures.dashboard(context["now"], context["pauses"])
-        return {
-            "dashboard": dashboard,
-            "notices": notices(dashboard),
-            "bars": bars.throughput(dashboard.minutes),
-            "tenants": dashboard.tenants[:TENANTS_SHOWN],
-            "tenants_left": len(dashboard.tenants[TENANTS_SHOWN:]),
-            "workers": dashboard.workers[:WORKERS_SHOWN],
-            "workers_left": len(dashboard.workers[WORKERS_SHOWN:]),
-        }
-
     def _pauses(self, request: HttpRequest) -> list[Pause]:
-        if not request.user.has_perm("scheduling.view_pause"):
+        if not self.get_model_admin(Pause).has_view_or_change_permission(request):
             return []
         return list(Pause.objects.in_force(clock.now()).select_related("tenant"))
 
@@ -102,6 +91,19 @@ class Console(admin.AdminSite):
                 url = reverse(f"admin:{options.app_label}_{options.model_name}_changelist")
                 links.append(Link(label, url, request.path.startswith(url)))
         return links
+
+
+def _figures(now: datetime) -> dict[str, Any]:
+    shown = dashboard.read(now)
+    return {
+        "dashboard": shown,
+        "notices": notices(shown),
+        "bars": bars.throughput(shown.minutes),
+        "tenants": shown.tenants[:TENANTS_SHOWN],
+        "tenants_left": len(shown.tenants[TENANTS_SHOWN:]),
+        "workers": shown.workers[:WORKERS_SHOWN],
+        "workers_left": len(shown.workers[WORKERS_SHOWN:]),
+    }
 
 
 console = Console(name="admin")

@@ -101,7 +101,7 @@ def groups(letters: QuerySet[Task]) -> list[Group]:
 
 def begin(operation: Operation, which: str, by: User, now: datetime) -> Progress:
     """From here on it is on record. `which` says in words what matches."""
-    entry = audit.record_many(by, DeadLetter, which, f"{operation.past.capitalize()} all: begun")
+    entry = audit.record_many(by, DeadLetter, which, f"Begun: {operation}")
     return Progress(operation, now.isoformat(), entry.pk)
 
 

@@ -68,7 +68,10 @@ class OperatedAdmin(ReadOnlyAdmin[Task]):
         return bool(request.user.has_perm(PERMISSION))
 
     def has_view_permission(self, request: HttpRequest, obj: Task | None = None) -> bool:
-        return bool(request.user.has_perm("scheduling.view_task"))
+        """Of tasks, for dead letters too. Who may operate on them may look at them."""
+        return bool(request.user.has_perm("scheduling.view_task")) or self.has_operate_permission(
+            request
+        )
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
@@ -84,8 +87,7 @@ class OperatedAdmin(ReadOnlyAdmin[Task]):
     def _ask(
         self, request: HttpRequest, operation: Operation, queryset: QuerySet[Task]
     ) -> HttpResponse:
-        tasks = list(queryset.select_related("tenant"))
-        return selection.ask(request, operation, tasks, request.get_full_path())
+        return selection.ask(request, operation, queryset, request.get_full_path())
 
     @admin.display(description="task")
     def task(self, task: Task) -> SafeString:

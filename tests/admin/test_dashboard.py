@@ -7,11 +7,11 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from scheduling import clock, ledger
-from scheduling.admin import figures
-from scheduling.admin.figures import Concern, TenantFigures
+from scheduling.admin import dashboard
+from scheduling.admin.figures import Concern, Dashboard, TenantFigures
 from scheduling.admin.notices import notices
 from scheduling.ledger.values import Succeed
-from scheduling.models import Lease, Pause
+from scheduling.models import Lease
 from tenants.models import Tenant
 from tests.admin.conftest import SignIn
 from tests.admin.kit import ago, bury, put, text_of, worker
@@ -20,17 +20,16 @@ from tests.ledger.kit import say, take
 pytestmark = pytest.mark.ledger
 
 
-def dashboard() -> figures.Dashboard:
-    now = clock.now()
-    return figures.dashboard(now, list(Pause.objects.in_force(now)))
+def read() -> Dashboard:
+    return dashboard.read(clock.now())
 
 
 def row_of(tenant: Tenant) -> TenantFigures:
-    return next(row for row in dashboard().tenants if row.tenant == tenant)
+    return next(row for row in read().tenants if row.tenant == tenant)
 
 
 def texts() -> list[str]:
-    return [notice.text for notice in notices(dashboard())]
+    return [notice.text for notice in notices(read())]
 
 
 def test_each_tenant_has_its_own_figures(tenant_a: Tenant, tenant_b: Tenant) -> None:
@@ -41,7 +40,7 @@ def test_each_tenant_has_its_own_figures(tenant_a: Tenant, tenant_b: Tenant) -> 
     say(take(1, now=ago(seconds=10)), Succeed(), now=ago(seconds=5))
     take(1, now=ago(seconds=5))
 
-    totals = dashboard().totals
+    totals = read().totals
     assert (totals["waiting"], totals["ready"], totals["running"]) == (6, 2, 1)
     assert (totals["dead"], totals["succeeded"], totals["died"]) == (2, 1, 2)
     assert (row_of(tenant_a).dead, row_of(tenant_b).dead) == (2, 0)
@@ -64,7 +63,7 @@ def test_an_hour_of_throughput_has_a_bar_for_each_minute(tenant_a: Tenant) -> No
     put(tenant_a, 2, now=ago(minutes=90))
     say(take(1, now=ago(minutes=80)), Succeed(), now=ago(minutes=80))
     say(take(1, now=ago(minutes=2)), Succeed(), now=ago(minutes=2))
-    minutes = dashboard().minutes
+    minutes = read().minutes
     assert len(minutes) == 60
     assert sum(minute.succeeded for minute in minutes) == 1
 
@@ -98,7 +97,7 @@ def test_the_most_concerning_tenants_come_first(tenant_a: Tenant, tenant_b: Tena
     put(tenant_b, now=ago(minutes=30))
     quiet = Tenant.objects.create(slug="a-quiet-one")
     put(tenant_a, now=ago(seconds=1))
-    slugs = [row.tenant.slug for row in dashboard().tenants]
+    slugs = [row.tenant.slug for row in read().tenants]
     assert slugs == [tenant_b.slug, tenant_a.slug, quiet.slug]
 
 
@@ -150,7 +149,7 @@ def test_a_tenant_at_its_cap_is_noted(tenant_a: Tenant) -> None:
 
 def test_ready_work_without_a_worker_is_an_alarm(tenant_a: Tenant) -> None:
     put(tenant_a, 2, now=ago(seconds=1))
-    first = notices(dashboard())[0]
+    first = notices(read())[0]
     assert first.concern is Concern.ALARM
     assert first.text == "No worker is alive. 2 ready tasks with nobody to run them."
 
@@ -164,7 +163,7 @@ def test_one_silent_worker_among_others_is_a_warning(db: None) -> None:
 def test_a_silent_worker_lends_no_slots(db: None) -> None:
     worker(slots=8)
     worker(slots=8, seen=ago(minutes=2))
-    assert dashboard().slots == 8
+    assert read().slots == 8
 
 
 def test_leases_past_their_end_are_noticed(tenant_a: Tenant) -> None:

@@ -5,6 +5,7 @@ from uuid import UUID, uuid4
 import pytest
 from django.test import Client
 
+from scheduling.admin import selection
 from scheduling.models import Task
 from tenants.models import Tenant
 from tests.admin.conftest import SignIn
@@ -118,9 +119,32 @@ def test_a_task_that_is_gone_by_now_is_left_out(operator: Client, tenant_a: Tena
     assert "1 dead letter discarded." in operate(operator, "discard", [*ids, uuid4()])
 
 
-@pytest.mark.parametrize("ids", [["not-an-id"], [uuid4() for _ in range(501)]])
-def test_what_no_page_of_ours_posts_is_refused(operator: Client, ids: list[object]) -> None:
+def test_an_id_that_is_none_is_refused(operator: Client) -> None:
+    posted = {"task": "not-an-id", "confirmed": "1"}
+    assert operator.post(f"{TASKS}discard/", posted).status_code == 400
+
+
+def test_no_more_are_picked_than_fit_one_transaction(
+    operator: Client, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selection, "MOST_AT_ONCE", 2)
+    ids = bury(tenant_a, 3)
+    everything = {
+        "action": "discard",
+        "_selected_action": ids[:1],
+        "index": "0",
+        "select_across": "1",
+    }
     assert operator.post(f"{TASKS}discard/", {"task": ids, "confirmed": "1"}).status_code == 400
+    assert operator.post(DEAD_LETTERS, everything).status_code == 400
+    assert states(ids) == ["dead"] * 3
+
+
+def test_who_may_operate_may_look(sign_in: SignIn, tenant_a: Tenant) -> None:
+    (task_id,) = bury(tenant_a)
+    hand = sign_in("change_task")
+    assert hand.get(page(task_id)).context["operations"] == ["redrive", "discard"]
+    assert "1 dead letter redriven." in operate(hand, "redrive", [task_id])
 
 
 def test_the_way_back_leads_to_this_site_only(operator: Client, tenant_a: Tenant) -> None:

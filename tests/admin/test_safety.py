@@ -10,8 +10,9 @@ from django.test import Client
 
 from scheduling import ledger
 from scheduling.admin import sweep
+from scheduling.models import Task
 from tenants.models import ApiToken, Tenant
-from tests.admin.kit import DEAD_LETTERS, PAUSES, TASKS, Page, bury, page, worker
+from tests.admin.kit import DEAD_LETTERS, PAUSES, TASKS, Page, bury, page, text_of, worker
 
 pytestmark = pytest.mark.ledger
 
@@ -131,3 +132,28 @@ def test_the_console_is_not_framed_nor_cached(operator: Client) -> None:
     assert response["X-Frame-Options"] == "DENY"
     assert "no-store" in response["Cache-Control"]
     assert settings.SECURE_CSP["frame-ancestors"] == ["'none'"]
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "said"),
+    [
+        ("/admin/nowhere/", 404, "There is nothing at this address."),
+        ("/admin/scheduling/task/add/", 403, "Your permissions do not cover this."),
+        ("/admin/scheduling/task/?secret=1", 400, "The request was not one that a page"),
+    ],
+)
+def test_errors_are_told_to_people(operator: Client, address: str, status: int, said: str) -> None:
+    response = operator.get(address)
+    assert response.status_code == status
+    assert said in text_of(response)
+    assert Loaded(response.content.decode()).inline == []
+
+
+def test_a_form_of_another_site_does_nothing(operator: Client, tenant_a: Tenant) -> None:
+    (task_id,) = bury(tenant_a)
+    browser = Client(enforce_csrf_checks=True)
+    browser.cookies = operator.cookies
+    response = browser.post(f"{TASKS}discard/", {"task": [task_id], "confirmed": "1"})
+    assert response.status_code == 403
+    assert "did not come from this console" in text_of(response)
+    assert Task.objects.filter(pk=task_id).exists()
