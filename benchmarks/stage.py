@@ -202,7 +202,7 @@ def _new_redis(folder: Path) -> Iterator[str]:
     with (folder / "redis.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
     try:
-        _wait_for_port(port, process)
+        wait_for_port(port, process.poll)
         yield f"redis://127.0.0.1:{port}/0"
     finally:
         process.terminate()
@@ -215,11 +215,13 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def _wait_for_port(port: int, process: "subprocess.Popen[bytes]") -> None:
+def wait_for_port(port: int, check: Callable[[], object]) -> None:
+    """Until somebody listens there. `check` is asked meanwhile whether there is still hope, and may raise."""
     ends_at = time.monotonic() + PATIENCE
-    while time.monotonic() < ends_at and process.poll() is None:
+    while time.monotonic() < ends_at:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
+        check()
         time.sleep(A_LOOK)
-    raise ProgramFailed(f"Nothing listens on port {port}: exit code {process.poll()}.")
+    raise ProgramFailed(f"Nothing listens on port {port} after {PATIENCE:g} s.")

@@ -1,0 +1,39 @@
+"""Small transactions, one after the other, as one of several processes."""
+
+import time
+
+
+from django.db import connection, transaction
+
+from benchmarks.act import cue
+from benchmarks.models import Entry
+
+ROWS = 5
+
+
+def prepare() -> None:
+    with connection.schema_editor() as editor:
+        editor.create_model(Entry)
+
+
+def commit(seconds: float, pause_seconds: float, *, gated: bool) -> list[float]:
+    """Commit five rows at a time until the time is up; how long each one took, in milliseconds."""
+    connection.ensure_connection()
+    if not gated:
+        connection.gate = None  # type: ignore[attr-defined]  # of the SQLite engine
+    _write()
+    cue()
+    took_ms = []
+    ends_at = time.monotonic() + seconds
+    while time.monotonic() < ends_at:
+        begun = time.perf_counter()
+        _write()
+        took_ms.append((time.perf_counter() - begun) * 1000)
+        time.sleep(pause_seconds)
+    return took_ms
+
+
+def _write() -> None:
+    rows = [Entry(name="writers", payload={"row": n}) for n in range(ROWS)]
+    with transaction.atomic():
+        Entry.objects.bulk_create(rows)
