@@ -18,7 +18,7 @@ from scheduling.ledger.tally import tallies_of
 from scheduling.ledger.values import Claim, Settled, Settlement, Settling, Stale, Succeed, Verdict
 from scheduling.ledger.verdicts import decide
 from scheduling.models import Attempt
-from scheduling.states import Outcome, TaskState
+from scheduling.states import TaskState
 
 
 def settle(settlements: Sequence[Settlement], *, now: datetime | None = None) -> Settling:
@@ -119,14 +119,16 @@ def _count(db: Dialect, endings: Sequence[Ending], now: datetime) -> None:
 
 
 def _already_settled(missed: Sequence[Settlement]) -> dict[UUID, Settled]:
-    """Of those without a lease: the ones that this very worker ended itself, in this very generation."""
-    tokens = {token_of(one.claim) for one in missed}
+    """Of those without a lease: the ones that ended as this very worker says, in this very generation.
+
+    A reaper ends leases in the name of their worker, as lost or released; that is no answer to a success.
+    """
+    said = {token_of(one.claim): one.verdict.outcome for one in missed}
     attempts = Attempt.objects.filter(task__in=[one.claim.task_id for one in missed])
-    said = attempts.exclude(outcome=Outcome.LOST).select_related("task")
     return {
         attempt.task_id: Settled(attempt.task_id, attempt.generation, TaskState(attempt.task.state))
-        for attempt in said
-        if (attempt.task_id, attempt.generation, attempt.worker) in tokens
+        for attempt in attempts.select_related("task")
+        if said.get((attempt.task_id, attempt.generation, attempt.worker)) == attempt.outcome
     }
 
 

@@ -9,11 +9,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from scheduling.payload import encode
-from scheduling.states import TaskState
+from scheduling.states import Outcome, TaskState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +106,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Succeed:
+    outcome: ClassVar = Outcome.SUCCEEDED
     result_json: str = "null"
 
 
@@ -113,6 +114,7 @@ class Succeed:
 class Fail:
     """The handler failed. `retry_in` None: another attempt cannot help."""
 
+    outcome: ClassVar = Outcome.FAILED
     failure: Failure
     retry_in: timedelta | None
     unknown_handler: bool = False
@@ -122,6 +124,7 @@ class Fail:
 class Snooze:
     """Run it again later, uncharged."""
 
+    outcome: ClassVar = Outcome.SNOOZED
     delay: timedelta
 
 
@@ -129,16 +132,21 @@ class Snooze:
 class Release:
     """Hand it back unfinished, uncharged, due at once."""
 
+    outcome: ClassVar = Outcome.RELEASED
+
 
 @dataclass(frozen=True, slots=True)
 class Stop:
     """It ended because its cancellation was requested."""
+
+    outcome: ClassVar = Outcome.CANCELLED
 
 
 @dataclass(frozen=True, slots=True)
 class Lose:
     """The worker is gone or silent. Only the reaper says this."""
 
+    outcome: ClassVar = Outcome.LOST
     retry_in: timedelta
     note: str = "The worker died or lost its lease."
 

@@ -24,25 +24,24 @@ def decide(lease: Ended, verdict: Verdict, task: Standing, now: datetime) -> End
     A task whose cancellation was requested is not run again. Nothing is run again after its deadline, or
     with its allowance used up: it becomes a dead letter, with the reason.
     """
+    outcome = verdict.outcome
     match verdict:
         case Succeed(result_json):
-            return _over(
-                lease, task, Outcome.SUCCEEDED, TaskState.SUCCEEDED, result_json=result_json
-            )
+            return _over(lease, task, outcome, TaskState.SUCCEEDED, result_json=result_json)
         case Stop():
-            return _over(lease, task, Outcome.CANCELLED, TaskState.CANCELLED)
+            return _over(lease, task, outcome, TaskState.CANCELLED)
         case Fail(failure, retry_in, unknown_handler):
             last = DeadReason.UNKNOWN_HANDLER if unknown_handler else DeadReason.ATTEMPTS_EXHAUSTED
             if retry_in is None:
-                return _dead(lease, task, Outcome.FAILED, DeadReason.PERMANENT_FAILURE, failure)
-            return _again(lease, task, Outcome.FAILED, now, retry_in, failure, last)
+                return _dead(lease, task, outcome, DeadReason.PERMANENT_FAILURE, failure)
+            return _again(lease, task, outcome, now, retry_in, failure, last)
         case Lose(retry_in, note):
             failure = Failure("WorkerLost", note)
-            return _again(lease, task, Outcome.LOST, now, retry_in, failure, DeadReason.WORKER_LOST)
+            return _again(lease, task, outcome, now, retry_in, failure, DeadReason.WORKER_LOST)
         case Snooze(delay):
-            return _again(lease, task, Outcome.SNOOZED, now, delay)
+            return _again(lease, task, outcome, now, delay)
         case Release():
-            return _again(lease, task, Outcome.RELEASED, now, timedelta(0))
+            return _again(lease, task, outcome, now, timedelta(0))
         case _:
             assert_never(verdict)
 
