@@ -35,19 +35,22 @@ def pause(
     name: str = "",
     reason: str = "",
     by: str,
+    by_tenant: bool = False,
     duration: timedelta | None = None,
     now: datetime | None = None,
 ) -> Receipt:
     """Stop new executions of the scope from the instant this commits; the work is kept.
 
-    Pausing what is paused replaces reason, author and expiry, and keeps `since`.
+    Pausing what is paused replaces reason, author and expiry, and keeps `since`. What a tenant pauses for
+    itself (`by_tenant`) stands beside what an operator pauses, and neither touches the other.
     """
     scope = scope_of(tenant, queue, name)
     with transaction.atomic():
         _, now = dialect().take_turn(now)
-        standing = Pause.objects.in_force(now).filter(scope=scope).first()
+        standing = Pause.objects.in_force(now).filter(scope=scope, by_tenant=by_tenant).first()
         row, _ = Pause.objects.update_or_create(
             scope=scope,
+            by_tenant=by_tenant,
             defaults={
                 "tenant": tenant,
                 "queue": queue,
@@ -69,12 +72,18 @@ def resume(
     queue: str = "",
     name: str = "",
     by: str,
+    by_tenant: bool = False,
     now: datetime | None = None,
 ) -> Receipt:
-    """Lift the pause of exactly this scope. A wider or narrower one stands, and the receipt tells of it."""
+    """Lift the pause of exactly this scope: an operator all there is, a tenant only its own.
+
+    A wider or narrower pause stands, and the receipt tells of what still covers the scope.
+    """
     with transaction.atomic():
         _, now = dialect().take_turn(now)
         lifted = Pause.objects.filter(scope=scope_of(tenant, queue, name))
+        if by_tenant:
+            lifted = lifted.filter(by_tenant=True)
         if lifted.update(lifted_at=now):
             put_back_what_is_over(now, CHUNK)
     receipt = control(tenant=tenant, queue=queue, name=name, now=now)
@@ -103,10 +112,10 @@ def put_back_what_is_over(now: datetime, limit: int) -> int:
     A pause goes when it holds nothing any more. What another pause covers as well, a claim sets aside again.
     """
     put_back = 0
-    for scope in Pause.objects.over(now).values_list("scope", flat=True):
+    for pk in Pause.objects.over(now).values_list("pk", flat=True):
         with transaction.atomic():
             dialect().take_turn(now)
-            over = Pause.objects.over(now).select_related("tenant").filter(scope=scope).first()
+            over = Pause.objects.over(now).select_related("tenant").filter(pk=pk).first()
             if over:  # nobody paused it anew since, or put everything back
                 put_back += _put_back(over, limit)
     return put_back

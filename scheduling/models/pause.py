@@ -27,10 +27,13 @@ class Pause(models.Model):
     ready again, then goes; it stops nothing meanwhile.
     """
 
-    scope = models.CharField(max_length=400, unique=True, editable=False)
+    scope = models.CharField(max_length=400, editable=False)
     tenant = models.ForeignKey(Tenant, null=True, blank=True, on_delete=models.CASCADE)
     queue = models.CharField(max_length=100, blank=True)
     name = models.CharField(max_length=200, blank=True)
+    by_tenant = models.BooleanField(
+        default=False, help_text="The tenant paused itself, and may resume; beside it an operator may."
+    )
     reason = models.CharField(max_length=500, blank=True)
     paused_by = models.CharField(max_length=150)
     since = models.DateTimeField()
@@ -41,6 +44,9 @@ class Pause(models.Model):
 
     class Meta:
         ordering: ClassVar = ["since"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["scope", "by_tenant"], name="pause_scope")
+        ]
 
     def __str__(self) -> str:
         return self.scope

@@ -147,3 +147,27 @@ def test_stopping_needs_the_scope_to_control(tenant_a: Tenant) -> None:
     api = Api(ApiToken.objects.issue(tenant=tenant_a, scopes=others)[1])
     assert problem(api.put(ADDRESS, {"paused": True})) == (403, "missing-scope")
     assert api.get(ADDRESS).status_code == 200
+
+
+def test_a_tenant_cannot_lift_what_the_operator_paused_for_it(
+    api_a: Api, operator: Api, tenant_a: Tenant
+) -> None:
+    kit.put(tenant_a, now=clock.now())
+    switch(operator, paused=True, tenant="tenant-a", reason="abuse")
+    switch(api_a, paused=True, reason="deploy", for_seconds=1)
+
+    receipt = switch(api_a, paused=False)
+
+    assert (receipt["paused"], receipt["reason"]) == (True, "abuse")
+    assert claimed() == []
+    switch(operator, paused=False, tenant="tenant-a")
+    assert len(claimed()) == 1
+
+
+def test_the_operator_lifts_what_a_tenant_paused_as_well(
+    api_a: Api, operator: Api, tenant_a: Tenant
+) -> None:
+    kit.put(tenant_a, now=clock.now())
+    switch(api_a, paused=True)
+    assert not switch(operator, paused=False, tenant="tenant-a")["paused"]
+    assert len(claimed()) == 1

@@ -29,12 +29,13 @@ class ExecutionControlView(ApiView):
 
     def put(self, request: Request) -> Response:
         asked = parsed(Switch, agreed(self.json_object(), request.query_params.dict()))
-        covered, by, seconds = self.covered(asked), str(self.caller), asked.get("for_seconds")
+        covered, seconds = self.covered(asked), asked.get("for_seconds")
+        by = {"by": str(self.caller), "by_tenant": not self.caller.is_operator}
         if asked["paused"]:
             duration = timedelta(seconds=seconds) if seconds else None
-            receipt = ledger.pause(**covered, by=by, reason=asked["reason"], duration=duration)
+            receipt = ledger.pause(**covered, **by, reason=asked["reason"], duration=duration)
         else:
-            receipt = ledger.resume(**covered, by=by)
+            receipt = ledger.resume(**covered, **by)
         return Response(shown(receipt, self.caller))
 
     def covered(self, asked: Mapping[str, Any]) -> dict[str, Any]:
