@@ -88,6 +88,11 @@ class Session:
             return bool(cursor.fetchone()[0])
 
 
+def roll_back() -> None:
+    """Let the transaction that is open in this thread end as if it had failed."""
+    transaction.set_rollback(True)
+
+
 def _backend_pid() -> int | None:
     """Of the server process behind this thread's connection. None on SQLite, which has none."""
     if connection.vendor == "sqlite":

@@ -12,7 +12,7 @@ from scheduling.ledger import Claims, Fail, Failure, Release
 from scheduling.models import Lane, Schedule
 from scheduling.states import Readiness
 from tenants.models import Tenant
-from tests.races.kit import Session, at_once, flatten, put, say, take
+from tests.races.kit import Session, at_once, put, roll_back, say, take
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
 
@@ -93,10 +93,10 @@ def test_a_claim_that_fails_after_retiring_a_lane_leaves_it_ready(
     give = prepare(tenant_a)
     put(tenant_a)
     with Session() as giver, Session() as worker:
-        with pytest.raises(ZeroDivisionError), worker.transaction():
+        with worker.transaction():
             worker.do(look)
             giving = giver.start_and_wait_for_a_lock(give)
-            raise ZeroDivisionError
+            worker.do(roll_back)
         giving.result()
     assert len(take(10)) == 2
 
@@ -139,4 +139,3 @@ def test_a_thousand_tasks_through_lanes_that_are_empty_all_the_time_are_all_foun
     counts = at_once(watch_arrivals, claim_all, claim_all)
     assert sum(counts) == givers * 250
     assert not Schedule.objects.exists()
-    assert flatten([take()]) == []
