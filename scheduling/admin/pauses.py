@@ -138,10 +138,10 @@ def said(receipt: Receipt) -> str:
 @admin.register(Pause, site=console)
 class PauseAdmin(ReadOnlyAdmin[Pause]):
     title = "Pauses"
-    list_display = ("covers", "reason", "paused_by", "paused_since", "expires", "resume")
+    list_display = ("covers", "reason", "author", "paused_since", "expires", "resume")
     list_display_links = None
     list_select_related: ClassVar = ("tenant",)
-    ordering: ClassVar = ["-since", "pk"]
+    ordering: ClassVar = ["by_tenant", "-since", "pk"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Pause]:
         return Pause.objects.in_force(clock.now())
@@ -166,6 +166,10 @@ class PauseAdmin(ReadOnlyAdmin[Pause]):
     @admin.display(description="covers")
     def covers(self, pause: Pause) -> str:
         return in_words(pause.tenant, pause.queue, pause.name)
+
+    @admin.display(description="paused by")
+    def author(self, pause: Pause) -> str:
+        return f"{pause.paused_by} (the tenant itself)" if pause.by_tenant else pause.paused_by
 
     @admin.display(description="since")
     def paused_since(self, pause: Pause) -> SafeString | str:

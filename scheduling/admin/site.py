@@ -31,6 +31,8 @@ PAGES: tuple[tuple[type[Model], str], ...] = (
     (Group, "Groups"),
 )
 RECENT_ACTIONS = 8
+PAUSES_READ = 4
+"""One more than are shown on every page: the others have their list."""
 TENANTS_SHOWN = 50
 WORKERS_SHOWN = 50
 
@@ -77,9 +79,11 @@ class Console(admin.AdminSite):
         return TemplateResponse(request, self.index_template, context | (extra_context or {}))
 
     def _pauses(self, request: HttpRequest) -> list[Pause]:
+        """In force, operators' own first: tenants who paused themselves must not crowd them out."""
         if not self.get_model_admin(Pause).has_view_or_change_permission(request):
             return []
-        return list(Pause.objects.in_force(clock.now()).select_related("tenant"))
+        standing = Pause.objects.in_force(clock.now()).order_by("by_tenant", "since")
+        return list(standing[:PAUSES_READ])
 
     def _pages(self, request: HttpRequest) -> list[Link]:
         """The navigation: what this user may see."""

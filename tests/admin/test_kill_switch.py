@@ -39,6 +39,20 @@ def test_who_may_not_see_pauses_is_told_of_none(sign_in: SignIn) -> None:
     assert "outage" not in text_of(sign_in("view_task").get("/admin/"))
 
 
+def test_tenants_that_paused_themselves_do_not_crowd_out_an_operators_pause(
+    operator: Client,
+) -> None:
+    for number in range(5):
+        tenant = Tenant.objects.create(slug=f"tenant-{number}")
+        ledger.pause(tenant=tenant, by="its token", by_tenant=True)
+    ledger.pause(reason="migration", by="bo")
+    shown = text_of(operator.get("/admin/"))
+    assert "Paused: everything migration bo" in shown
+    assert "its token (the tenant itself)" in shown
+    assert "All pauses" in shown
+    assert text_of(operator.get(PAUSES)).count("Resume") == 3 + 6
+
+
 def test_an_expired_pause_is_not_shown(operator: Client) -> None:
     an_hour_ago = clock.now() - timedelta(hours=1)
     ledger.pause(reason="short", by="bo", duration=timedelta(minutes=5), now=an_hour_ago)
