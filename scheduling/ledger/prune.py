@@ -39,7 +39,7 @@ def prune(
     `after` on, so what stays is passed once in a run and not once in a chunk.
     """
     now = now or dialect().now()
-    before = now - (tenant.retention or keep)
+    before = now - (keep if tenant.retention is None else tenant.retention)
     tasks = Task.objects.filter(tenant=tenant, created_at__lt=before).order_by("pk")
     if after is not None:
         tasks = tasks.filter(pk__gt=after)
