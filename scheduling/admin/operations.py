@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any, Protocol, TypeVar, assert_never
+from typing import assert_never
 from uuid import UUID
 
 from django.contrib.admin.models import CHANGE, DELETION
@@ -42,18 +42,6 @@ class Operation(StrEnum):
                 return "Dead letters are deleted with their history. This cannot be undone."
             case _:
                 assert_never(self)
-
-
-class Identified(Protocol):
-    """As much of a task as an operation needs."""
-
-    @property
-    def pk(self) -> Any: ...
-    @property
-    def tenant_id(self) -> int: ...
-
-
-T = TypeVar("T", bound=Identified)
 
 
 def perform(operation: Operation, tasks: Sequence[Task], by: User) -> str:
@@ -112,7 +100,7 @@ def over(tenant: Tenant, limit: LimitExceeded) -> str:
     return f"{tenant.slug} is over its {limit.limit} of {limit.allowed:,}"
 
 
-def redrive_what_fits(tasks: Sequence[T], full: dict[int, LimitExceeded]) -> list[T]:
+def redrive_what_fits(tasks: Sequence[Task], full: dict[int, LimitExceeded]) -> list[Task]:
     """Redrive as many of them as the limits of their tenants allow; answers which.
 
     The ledger takes a batch whole or not at all, so one that does not fit is halved. Tenants with no
