@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from enum import IntEnum
 from uuid import UUID
 
-HEADER = struct.Struct("<QB7xQQQQ")
-"""Confessing record (counted from 1, 0 for none), signed off, then the tally."""
+HEADER = struct.Struct("<QBB6xQQQQ")
+"""Confessing record (counted from 1, 0 for none), signed off, absolved, then the tally."""
 CONFESSION = struct.Struct("<Q")
 SIGNED_OFF_AT = 8
+ABSOLVED_AT = 9
 TALLY = struct.Struct("<QQQQ")
 TALLY_AT = 16
 RECORD = struct.Struct("<16sQQB")
@@ -92,6 +93,10 @@ class Board:
         """The process holds nothing any more: what follows is no death, whatever its exit code."""
         self._memory[SIGNED_OFF_AT] = 1
 
+    def absolve(self) -> None:
+        """The process ends by itself, holding things: what still runs is not to blame."""
+        self._memory[ABSOLVED_AT] = 1
+
     def count(self, more: Tally) -> None:
         total = self.tally() + more
         TALLY.pack_into(
@@ -107,6 +112,9 @@ class Board:
 
     def is_signed_off(self) -> bool:
         return self._memory[SIGNED_OFF_AT] == 1
+
+    def is_absolved(self) -> bool:
+        return self._memory[ABSOLVED_AT] == 1
 
     def tally(self) -> Tally:
         return Tally(*TALLY.unpack_from(self._memory, TALLY_AT))

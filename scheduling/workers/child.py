@@ -53,17 +53,16 @@ class Child:
         if self.board.is_signed_off():
             return None
         report = self._read_crash_report()
+        note = f"The worker process {how_it_ended(status)}.\n{report.decode(errors='replace')}"
         return Death(
             worker=self.worker,
-            blamed=frozenset() if self.was_killed else self._blamed(status, report),
-            note=f"The worker process {how_it_ended(status)}.\n{report.decode(errors='replace')}"[
-                :NOTE_LIMIT
-            ].rstrip(),
+            blamed=self._blamed(report),
+            note=note[:NOTE_LIMIT].rstrip(),
             patience=self._options.lease.total_seconds(),
         )
 
-    def _blamed(self, status: int, report: bytes) -> frozenset[tuple[UUID, int]]:
-        if status == process.OWED_SOMETHING << 8:
+    def _blamed(self, report: bytes) -> frozenset[tuple[UUID, int]]:
+        if self.was_killed or self.board.is_absolved():
             return frozenset()
         return blame.to_blame(
             self.board.records(),

@@ -15,6 +15,7 @@ class Ears:
         self._bell = bell
         self._lifeline = lifeline
         self._listener: Listener | None = None
+        self._listened_to = -1
         self._selector = selectors.DefaultSelector()
         self._selector.register(bell, selectors.EVENT_READ)
         self._selector.register(lifeline, selectors.EVENT_READ)
@@ -32,13 +33,14 @@ class Ears:
         """What the ledger was woken for since the last call. DatabaseError when it cannot be told."""
         if self._listener is None:
             self._listener = wake.listen()
-            self._selector.register(self._listener, selectors.EVENT_READ)
+            self._listened_to = self._listener.fileno()  # one that broke cannot be asked any more
+            self._selector.register(self._listened_to, selectors.EVENT_READ)
             return set(wake.TOPICS)  # what came before was missed
         return self._listener.drain()
 
     def stop_listening(self) -> None:
-        """After an error: the next call to `topics` begins anew."""
+        """At the end, or after an error: the next call to `topics` begins anew."""
         if self._listener is not None:
-            self._selector.unregister(self._listener)
+            self._selector.unregister(self._listened_to)
             self._listener.close()
             self._listener = None

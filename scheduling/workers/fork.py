@@ -8,12 +8,11 @@ from collections.abc import Callable
 
 from django.db import connections
 
+from scheduling.workers.vital import BROKEN, end_process
+
 logger = logging.getLogger(__name__)
 
 HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
-CRASHED = 70
-
-end_process = os._exit
 
 
 def fork(work: Callable[[], int]) -> int:
@@ -40,7 +39,7 @@ def refuse_open_connections() -> None:
 
 
 def _be_child(work: Callable[[], int]) -> None:
-    code = CRASHED
+    code = BROKEN
     try:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -63,8 +63,8 @@ class Hand:
     def conclude(self, held: Held, verdict: Verdict) -> None:
         """What is said of a lease that was lost, or already concluded on, is not passed on.
 
-        Could a lease not be renewed in time, the ledger is told that it was lost: it knows whether somebody
-        else has the task by now, and records the refusal then.
+        When a lease could not be renewed in time, the ledger is told so instead: it knows whether somebody
+        else has the task by now, and then records a refusal.
         """
         if held in self._held:
             self._held.remove(held)

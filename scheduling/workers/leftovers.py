@@ -63,10 +63,7 @@ def clear() -> None:
     if not (_this_thread.connected or _strays):
         return
     for connection in connections.all(initialized_only=True):
-        if _is_spoilt(connection):
-            _discard(connection)
-        else:
-            connection.close_if_unusable_or_obsolete()
+        _clear(connection)
     if _strays:
         _close_strays()
 
@@ -87,6 +84,14 @@ def _note_changes(execute: Any, sql: Any, params: Any, many: bool, context: dict
     if CHANGES_SESSION.search(str(sql)):
         context["connection"].session_changed = True
     return execute(sql, params, many, context)
+
+
+def _clear(connection: BaseDatabaseWrapper) -> None:
+    if not _is_spoilt(connection):
+        with suppress(Error):
+            connection.close_if_unusable_or_obsolete()
+            return
+    _discard(connection)
 
 
 def _is_spoilt(connection: BaseDatabaseWrapper) -> bool:

@@ -183,6 +183,7 @@ class Pool:
 
     def sign_off(self) -> None:
         """Leave the register. A ledger that does not answer keeps the entry until others find it gone."""
+        self._ears.stop_listening()
         try:
             self._presence.end()
         except DatabaseTrouble as error:

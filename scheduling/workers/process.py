@@ -15,14 +15,15 @@ from scheduling.workers.pool import Pool
 SWITCH_INTERVAL = 0.001
 """Seconds a handler may keep the interpreter while others wait for it. With Python's own five milliseconds
 the pool waits that long after every call to the database, and renewals among busy handlers for longer."""
-OWED_SOMETHING = 75
-"""Exit code of a process that could not tell the ledger everything. Its supervisor ends what it held."""
 
 
 def live(
     worker: UUID, options: Options, board: Board, crash_report: IO[bytes], lifeline: int
 ) -> int:
-    """Work until SIGTERM, or until the supervisor is gone; the exit code."""
+    """Work until SIGTERM, or until the supervisor is gone; the exit code.
+
+    0: it left nothing behind. 1: the ledger could not be told everything, and the supervisor is to end leases.
+    """
     sys.setswitchinterval(SWITCH_INTERVAL)
     bell = Doorbell()
     bell.answer([signal.SIGTERM])
@@ -32,7 +33,8 @@ def live(
     announcements.without_the_framework()
     pool = Pool(worker, options, board, bell, lifeline)
     if not pool.run():
-        return OWED_SOMETHING
+        board.absolve()
+        return 1
     board.sign_off()
     pool.sign_off()
     return 0

@@ -1,12 +1,11 @@
 """The threads that run handlers: a fixed set, each taking one claim after the other."""
 
-import logging
 import os
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from threading import Thread, get_ident
+from threading import get_ident
 
 from scheduling import clock
 from scheduling.ledger.values import Verdict
@@ -15,12 +14,7 @@ from scheduling.workers.blame import handler_at
 from scheduling.workers.board import Board
 from scheduling.workers.doorbell import Doorbell
 from scheduling.workers.held import Held
-
-logger = logging.getLogger(__name__)
-
-end_process = os._exit  # as it is before `blame` makes it confess
-BROKEN = 70
-"""Exit code of a process whose own code failed in a slot."""
+from scheduling.workers.vital import end_process, start_vital_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +46,7 @@ class Slots:
 
     def start(self) -> None:
         for number in range(1, self.count + 1):
-            Thread(target=self._run, name=f"slot-{number}", daemon=True).start()
+            start_vital_thread(f"slot-{number}", self._run)
 
     def put(self, held: Held) -> None:
         self.last_start = clock.monotonic()
@@ -82,20 +76,16 @@ class Slots:
     def _run(self) -> None:
         leftovers.tend_this_thread()
         pid, thread = os.getpid(), get_ident()
-        try:
-            while True:
-                held = self._waiting.get()
-                report = self._work(held, thread)
-                if os.getpid() != pid:  # a handler forked, and its child came back here as well
-                    end_process(0)
-                leftovers.clear()
-                self._board.finish(held.place)
-                self._busy_since.pop(thread, None)
-                self.reports.append(report)
-                self._bell.ring()
-        except BaseException:
-            logger.critical("A slot failed in code of ours; ending the process.", exc_info=True)
-            end_process(BROKEN)
+        while True:
+            held = self._waiting.get()
+            report = self._work(held, thread)
+            if os.getpid() != pid:  # a handler forked, and its child came back here as well
+                end_process(0)
+            leftovers.clear()
+            self._board.finish(held.place)
+            self._busy_since.pop(thread, None)
+            self.reports.append(report)
+            self._bell.ring()
 
     def _work(self, held: Held, thread: int) -> Report:
         start = self.last_start = self._busy_since[thread] = clock.monotonic()

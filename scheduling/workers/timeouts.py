@@ -6,11 +6,12 @@ up on one that does not react: that handler's thread is lost to the process.
 
 import ctypes
 from collections.abc import Callable, Iterable
-from threading import Condition, Lock, Thread, get_ident
+from threading import Condition, Lock, get_ident
 
 from scheduling import clock
 from scheduling.errors import TaskTimeout
 from scheduling.workers.held import Held
+from scheduling.workers.vital import start_vital_thread
 
 REACTION = 5.0
 """Seconds a handler has to end after TaskTimeout was raised in it."""
@@ -60,7 +61,7 @@ class Watch:
         self._looks_at = FOREVER
 
     def start(self) -> None:
-        Thread(target=self._run, name="watch", daemon=True).start()
+        start_vital_thread("watch", self._run)
 
     def expect(self, instant: float) -> None:
         """Something has to be looked at by then (monotonic seconds). Cheap unless it is the earliest."""

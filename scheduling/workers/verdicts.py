@@ -16,7 +16,7 @@ from scheduling.errors import (
     UnknownHandler,
     not_negative,
 )
-from scheduling.ledger.values import Claim, Fail, Failure, Lose, Snooze, Succeed, Verdict
+from scheduling.ledger.values import Claim, Fail, Failure, Snooze, Succeed, Verdict
 from scheduling.ledger_task import LedgerTask
 
 logger = logging.getLogger(__name__)
@@ -76,10 +76,11 @@ def of_endless(claim: Claim) -> Verdict:
 
 
 def of_lost_lease(claim: Claim) -> Verdict:
-    """Whatever the handler said: somebody else may be at it, so this attempt cannot count as more than lost."""
-    return Lose(
-        retry.backoff(claim.attempt, base=retry.LOST_BASE),
-        "The worker could not renew its lease in time.",
+    """Whatever the handler said: somebody else may be at it, so this attempt counts as no more than failed."""
+    message = "The worker could not renew its lease in time; what the handler did is not counted."
+    return Fail(
+        Failure("scheduling.errors.StaleLease", message),
+        retry_in=retry.backoff(claim.attempt, base=retry.LOST_BASE),
     )
 
 

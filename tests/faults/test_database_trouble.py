@@ -19,6 +19,16 @@ def rename(table: str, to: str) -> None:
         cursor.execute(f"ALTER TABLE {table} RENAME TO {to}")
 
 
+def sever_connections() -> None:
+    """Of everybody else, as a restart of the server does. SQLite has no server that could."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+
+
 def test_result_of_a_handler_that_ends_during_an_outage_is_settled_after_it(
     start_workers: Start, effects: Effects, tenant_a: Tenant
 ) -> None:
@@ -27,6 +37,7 @@ def test_result_of_a_handler_that_ends_during_an_outage_is_settled_after_it(
     effects.wait_for("a started 1")
 
     rename("scheduling_lease", to=AWAY)
+    sever_connections()
     try:
         effects.open_gate("a")
         effects.wait_for("a finished 1")
@@ -38,6 +49,19 @@ def test_result_of_a_handler_that_ends_during_an_outage_is_settled_after_it(
     assert outcomes(task_id) == ["succeeded"]
     until(lambda: "answers again" in workers.said())
     assert workers.said().count("does not answer") == 1
+
+
+def test_idle_workers_go_on_when_their_connections_were_severed(
+    start_workers: Start, effects: Effects, tenant_a: Tenant
+) -> None:
+    start_workers("--processes=2", SLOW_LEASE)
+    enqueue(tasks.effect, "before", tenant=tenant_a)
+    effects.wait_for("before")
+
+    sever_connections()
+
+    enqueue(tasks.effect, "after", tenant=tenant_a)
+    effects.wait_for("after")
 
 
 MESSES = [

@@ -1,4 +1,7 @@
-"""Scenarios 1, 2, 6, 7, 8, 9, 13, 16: worker processes die, and no task is lost with them."""
+"""Scenarios 1, 2, 6, 7, 8, 9, 13, 16: worker processes die, and no task is lost with them.
+
+In all of them the parent has queried the database before it forked: `tests.app` does that.
+"""
 
 import os
 import signal

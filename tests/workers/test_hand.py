@@ -107,7 +107,7 @@ def test_claim_that_could_not_be_renewed_in_time_is_never_settled_as_a_success(
 
     task = Task.objects.get()
     assert (task.state, task.attempts) == (TaskState.QUEUED, 1)
-    assert [one.outcome for one in task.history.all()] == ["lost"]
+    assert [one.outcome for one in task.history.all()] == ["failed"]
 
 
 def test_claim_that_was_reaped_meanwhile_is_refused_when_it_is_settled(tenant_a: Tenant) -> None:
