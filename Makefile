@@ -5,11 +5,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 TO_RUN := $(VENV)/.ready-to-run
 TO_DEVELOP := $(VENV)/.ready-to-develop
+BENCH := .venv-bench
 PYTHONS := 3.11 3.13
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all check lock clean
+.PHONY: help run test test-all check bench lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,12 +38,17 @@ check: $(TO_DEVELOP) ## Lint, types, import rules, migrations, deployment settin
 	find . -name '*.html' -not -path './.*' -not -path './data/*' -not -path './htmlcov/*' \
 		-exec $(BIN)/djade --target-version 5.2 --check {} +
 
-LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+bench: $(BENCH)/.ready ## Measure beside the peers; what and how in ARGS, such as ARGS=--list or "ARGS=pickup --quick"
+	@$(BENCH)/bin/python -m benchmarks $(ARGS)
+
+LOCK = $(BIN)/uv pip compile --quiet --universal --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate $(ARGS) pyproject.toml
 
 lock: $(TO_DEVELOP) ## Pin pyproject's dependencies again; ARGS=--upgrade takes newer releases
-	$(LOCK) --output-file requirements.txt
-	$(LOCK) --extra dev --constraint requirements.txt --output-file requirements-dev.txt
+	$(LOCK) --python-version 3.11 --output-file requirements.txt
+	$(LOCK) --python-version 3.11 --extra dev --constraint requirements.txt --output-file requirements-dev.txt
+	$(LOCK) --python-version 3.12 requirements-bench.in --constraint requirements.txt \
+		--output-file requirements-bench.txt
 
 clean: ## Remove environments and caches; DATA_DIR stays
 	rm -rf .venv .venv-* htmlcov .coverage
@@ -64,4 +70,12 @@ $(TO_RUN): requirements.txt
 $(TO_DEVELOP): requirements-dev.txt $(TO_RUN)
 	$(INSTALL) requirements-dev.txt
 	$(BIN)/pip check
+	@touch $@
+
+# The peers want Python 3.12, and one of them brings a dependency (erlpack) that has to be built.
+$(BENCH)/.ready: requirements-bench.txt
+	$$(scripts/find-python 3.13 2>/dev/null || scripts/find-python 3.12) -m venv $(BENCH)
+	$(BENCH)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
+		--only-binary :all: --no-binary erlpack -r $<
+	$(BENCH)/bin/pip check
 	@touch $@

@@ -38,9 +38,11 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure Rentroll.")
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", choices=[*NAMES, []], help="none: all, on every database"
+        "names", nargs="*", metavar="NAME", type=_known, help="none: all, on every database"
     )
-    parser.add_argument("--list", action="store_true", help="say what there is, and measure nothing")
+    parser.add_argument(
+        "--list", action="store_true", help="say what there is, and measure nothing"
+    )
     parser.add_argument("--quick", action="store_true", help="under a minute each, and rougher")
     parser.add_argument("--smoke", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--database", choices=[Database.SQLITE.value, Database.POSTGRESQL.value])
@@ -52,6 +54,12 @@ def _arguments() -> argparse.Namespace:
         if asked.database and asked.database not in _module(name).DATABASES:
             parser.error(f"argument --database: {name} does not run on {asked.database}")
     return asked
+
+
+def _known(name: str) -> str:
+    if name in NAMES:
+        return name
+    raise argparse.ArgumentTypeError(f"there is no {name!r}; there are {', '.join(NAMES)}")
 
 
 def _plan(asked: argparse.Namespace, database: Database) -> Plan:

@@ -5,6 +5,7 @@ meanwhile: it must not be held up by who its tasks belong to.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from benchmarks.figures import Report, Row, at_least, at_most, percentile
 from benchmarks.peers import OURS
@@ -75,18 +76,15 @@ MUST = {
 
 def _measure(stage: Stage, plan: Plan, crowd: Crowd) -> dict[str, float]:
     seconds = plan.pick(full=8.0, quick=4.0, smoke=0.5)
-    acts = [
-        ("enqueue", {"seconds": seconds, "tenant": f"tenant-{number % crowd.tenants}"})
-        for number in range(crowd.clients)
+    tenants = [f"tenant-{number % crowd.tenants}" for number in range(crowd.clients)]
+    clients: list[tuple[str, dict[str, Any]]] = [
+        ("benchmarks.acts.crowding:enqueue", {"seconds": seconds, "tenant": tenant})
+        for tenant in tenants
     ]
+    claimer = ("benchmarks.acts.crowding:claim", {"seconds": seconds, "limit": LIMIT})
     with stage.scene(plan.database, django_settings=OURS.django_settings) as scene:
         scene.play("benchmarks.peers.sending:prepare", peer=OURS.act, tenants=crowd.tenants)
-        *counts, claim_ms = scene.play_together(
-            [
-                (f"benchmarks.acts.crowding:{act}", given)
-                for act, given in [*acts, ("claim", {"seconds": seconds, "limit": LIMIT})]
-            ]
-        )
+        *counts, claim_ms = scene.play_together([*clients, claimer])
     return {
         RATE: sum(counts) / seconds,
         CLAIM_P99: percentile(claim_ms, 99),

@@ -49,7 +49,9 @@ class Contest:
             for name, value in measured.items():
                 kept.setdefault(name, []).append(value)
 
-    def best(self, peer: Peer, figure: str, *, highest: bool = True) -> tuple[str, list[float]] | None:
+    def best(
+        self, peer: Peer, figure: str, *, highest: bool = True
+    ) -> tuple[str, list[float]] | None:
         """The setting with the best median, and its values. None for a peer without that figure."""
         found = [
             (setting, values[figure])

@@ -53,9 +53,7 @@ def run(plan: Plan) -> Report:
         Row(figure=BULK, ours=contest.ours(BULK), must=must, aim=aim),
         Row(figure=BULK_UNKEYED, ours=contest.ours(BULK_UNKEYED)),
     ]
-    return Report(
-        benchmark="enqueue", database=plan.database, rows=rows, notes=contest.notes()
-    )
+    return Report(benchmark="enqueue", database=plan.database, rows=rows, notes=contest.notes())
 
 
 def _enqueue(stage: Stage, plan: Plan, peer: Peer, setting: str) -> dict[str, float]:

@@ -132,7 +132,11 @@ class Report:
     def as_table(self) -> str:
         lines = [HEADINGS, *(_cells(row) for row in self.rows)]
         return "\n".join(
-            [f"{self.benchmark}, {self.database}", *_aligned(lines), *(f"* {n}" for n in self.notes)]
+            [
+                f"{self.benchmark}, {self.database}",
+                *_aligned(lines),
+                *(f"* {n}" for n in self.notes),
+            ]
         )
 
 

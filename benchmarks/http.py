@@ -91,6 +91,4 @@ def _measure(stage: Stage, plan: Plan) -> Mapping[str, float]:
 
 
 def _rate(scene: Scene, given: Mapping[str, str | int], seconds: float) -> float:
-    return float(
-        scene.play("benchmarks.acts.load:as_fast_as_it_goes", **given, seconds=seconds)
-    )
+    return float(scene.play("benchmarks.acts.load:as_fast_as_it_goes", **given, seconds=seconds))

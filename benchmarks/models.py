@@ -1,5 +1,7 @@
 """A table as anybody would have one, for the plain view to write to."""
 
+from typing import ClassVar
+
 from django.db import models
 
 
@@ -9,6 +11,8 @@ class Entry(models.Model):
     name = models.CharField(max_length=200)
     payload = models.JSONField()
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects: ClassVar[models.Manager["Entry"]] = models.Manager()
 
     def __str__(self) -> str:
         return self.name

@@ -89,7 +89,7 @@ def _measure(stage: Stage, plan: Plan, condition: Condition) -> list[float]:
     flood = plan.pick(full=20_000, quick=4_000, smoke=300)
     sent = plan.pick(full=400, quick=70, smoke=5)
     patience = flood * TASK_SECONDS + 60
-    acts = [
+    acts: list[tuple[str, dict[str, Any]]] = [
         ("send", {"count": sent, "every_seconds": BEAT_SECONDS, "tenant": condition.lane_of}),
         ("flood", {"count": flood * condition.is_flooded, "task_seconds": TASK_SECONDS}),
     ]
@@ -98,7 +98,9 @@ def _measure(stage: Stage, plan: Plan, condition: Condition) -> list[float]:
         with scene.playing(f"{OURS.act}:work", arguments=FOUR_SLOTS) as workers:
             scene.play("benchmarks.peers.sending:warm_up", peer=OURS.act)
             scene.wait_for_starts(1, workers, seconds=60)
-            scene.play_together([(f"benchmarks.acts.neighbours:{act}", given) for act, given in acts])
+            scene.play_together(
+                [(f"benchmarks.acts.neighbours:{act}", given) for act, given in acts]
+            )
             starts = scene.wait_for_numbers(LOUD_NUMBER + 1, sent, workers, seconds=patience)
     quiet = _quiet(starts)
     if len(quiet) < sent:

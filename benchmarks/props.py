@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-
-
 FOLDER = "RENTROLL_BENCH_FOLDER"
 ADDRESS = "RENTROLL_BENCH_ADDRESS"
 LOG = "starts.log"

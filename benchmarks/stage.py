@@ -184,10 +184,10 @@ def _environment(folder: Path, address: str, django_settings: str) -> dict[str, 
 def _new_postgres_database(server: str) -> Iterator[str]:
     name = f"scene_{uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')  # type: ignore[call-overload]
+        connection.execute(f'CREATE DATABASE "{name}"')
     yield urlsplit(server)._replace(path=f"/{name}").geturl()
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')  # type: ignore[call-overload]
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 @contextmanager

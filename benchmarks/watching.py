@@ -24,7 +24,7 @@ def busiest_percent(pid: int, seconds: float) -> float:
 
 def largest_mib(pid: int) -> float:
     """What the largest process of the family holds in memory of its own, in MiB."""
-    return max(process.memory_full_info().uss for process in family(pid)) / 2**20
+    return float(max(process.memory_full_info().uss for process in family(pid)) / 2**20)
 
 
 def _used(process: psutil.Process) -> float:

@@ -3,9 +3,10 @@
 import time
 from uuid import uuid4
 
+from django.db import connection
+
 from benchmarks.act import cue
 from benchmarks.tasks import noop
-from django.db import connection
 from scheduling import ledger
 from scheduling.ledger.values import Settlement, Succeed
 

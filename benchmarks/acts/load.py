@@ -63,9 +63,7 @@ def as_fast_as_it_goes(port: int, request: str, status: int, seconds: float) -> 
     return len(took_ms) / seconds
 
 
-def at_rate(
-    port: int, request: str, status: int, seconds: float, per_second: float
-) -> list[float]:
+def at_rate(port: int, request: str, status: int, seconds: float, per_second: float) -> list[float]:
     """Milliseconds from when a request was due to be sent to the end of its answer, at so many a second.
 
     Due, not sent: a server that stalls makes the next ones late, and is charged for it.

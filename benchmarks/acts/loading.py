@@ -59,10 +59,10 @@ INTAKES = """
     INSERT INTO scheduling_intake (tenant_id, accepted, full_at)
     SELECT tenant_id, count(*), 0 FROM scheduling_task GROUP BY tenant_id
 """
-OUTFLOWS = f"""
+OUTFLOWS = """
     INSERT INTO scheduling_outflow (tenant_id, finished)
     SELECT tenant_id, count(*) FROM scheduling_task
-    WHERE state = '{TaskState.SUCCEEDED.value}' GROUP BY tenant_id
+    WHERE state = 'succeeded' GROUP BY tenant_id
 """
 
 

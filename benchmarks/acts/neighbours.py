@@ -1,12 +1,14 @@
 """Two tenants on one ledger: a loud one, and one that sends a task now and then."""
 
 import time
-from typing import Any
+from typing import Any, cast
+
+from django.core.management import call_command
 
 from benchmarks.act import cue
 from benchmarks.peers.ours import create_tenant, slug
 from benchmarks.tasks import noop, sleepy
-from django.core.management import call_command
+from scheduling.backend import LedgerBackend
 from scheduling.compat import default_task_backend
 
 LOUD, QUIET = slug(0), slug(1)
@@ -24,11 +26,12 @@ def prepare(**limits_of_the_loud: Any) -> None:
 def flood(count: int, task_seconds: float) -> None:
     """All at once, in calls of 500."""
     task = sleepy.using(tenant=LOUD)
+    backend = cast("LedgerBackend", default_task_backend)
     cue()
     for first in range(0, count, BATCH):
         size = min(BATCH, count - first)
         now = time.monotonic()
-        default_task_backend.bulk_enqueue([(task, [LOUD_NUMBER, now, task_seconds], {})] * size)
+        backend.bulk_enqueue([(task, [LOUD_NUMBER, now, task_seconds], {})] * size)
 
 
 def send(count: int, every_seconds: float, *, tenant: str) -> None:

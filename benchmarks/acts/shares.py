@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 from uuid import UUID, uuid4
 
+from django.core.management import call_command
+
 from benchmarks.figures import jain
 from benchmarks.peers.ours import create_tenant, slug
-from django.core.management import call_command
 from scheduling import ledger
 from scheduling.ledger.values import Claim, NewTask, Settlement, Succeed
 from tenants.models import Tenant

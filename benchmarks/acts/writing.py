@@ -2,7 +2,6 @@
 
 import time
 
-
 from django.db import connection, transaction
 
 from benchmarks.act import cue

@@ -34,7 +34,9 @@ class Peer:
     def check(self) -> None:
         """Raises Unavailable."""
         if self.package and find_spec(self.package) is None:
-            raise Unavailable(f"the package {self.package} is not installed (make bench installs it)")
+            raise Unavailable(
+                f"the package {self.package} is not installed (make bench installs it)"
+            )
 
 
 OURS = Peer(

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 from uuid import uuid4
 
 from django.core.management import call_command
@@ -10,6 +10,7 @@ from django.core.management import call_command
 from benchmarks.peers import sending
 from benchmarks.peers.command import become
 from benchmarks.tasks import noop
+from scheduling.backend import LedgerBackend
 from scheduling.compat import default_task_backend
 from tenants.models import Tenant
 
@@ -30,7 +31,7 @@ class Sender(sending.Sender):
     """Puts tasks into the lanes of so many tenants in turn, under idempotency keys or without."""
 
     def __init__(self, *, tenants: int = 1, keyed: bool = False) -> None:
-        self._backend = default_task_backend
+        self._backend = cast("LedgerBackend", default_task_backend)
         self._tasks = [noop.using(tenant=slug(number)) for number in range(tenants)]
         self._key = uuid4().hex if keyed else ""
 

@@ -14,7 +14,7 @@ from benchmarks.peers.command import become
 app = App(connector=PsycopgConnector(conninfo=props.address()))
 
 
-@app.task(name="noop")
+@app.task(name="noop")  # type: ignore[untyped-decorator]
 async def noop(number: int, sent_at: float) -> None:
     props.note_start(number, sent_at)
 
