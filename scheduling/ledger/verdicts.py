@@ -21,15 +21,15 @@ from scheduling.states import DeadReason, Outcome, TaskState
 def decide(lease: Ended, verdict: Verdict, task: Standing, now: datetime) -> Ending:
     """What one end writes.
 
-    A task whose cancellation was requested is not run again. Nothing is run again after its deadline, or
-    with its allowance used up: it becomes a dead letter, with the reason.
+    A task whose cancellation was requested is not run again, nor made a dead letter. Nothing is run again
+    after its deadline, or with its allowance used up: it becomes a dead letter, with the reason.
     """
     outcome = verdict.outcome
     match verdict:
         case Succeed(result_json):
             return _over(lease, task, outcome, TaskState.SUCCEEDED, result_json=result_json)
         case Stop():
-            return _over(lease, task, outcome, TaskState.CANCELLED)
+            return _cancelled(lease, task, outcome)
         case Fail(failure, retry_in, unknown_handler):
             last = DeadReason.UNKNOWN_HANDLER if unknown_handler else DeadReason.ATTEMPTS_EXHAUSTED
             if retry_in is None:
@@ -58,7 +58,7 @@ def _again(
     """Queued once more, if it may be."""
     due_at = now + delay
     if task.cancel_requested:
-        return _over(lease, task, outcome, TaskState.CANCELLED, failure=failure)
+        return _cancelled(lease, task, outcome, failure)
     if outcome.is_charged and task.attempts + 1 >= task.max_attempts:
         return _dead(lease, task, outcome, last, failure)
     if task.deadline is not None and due_at >= task.deadline:
@@ -79,7 +79,16 @@ def _again(
 def _dead(
     lease: Ended, task: Standing, outcome: Outcome, reason: DeadReason, failure: Failure | None
 ) -> Ending:
+    """A dead letter asks somebody to decide; about a task that was to be cancelled, somebody has."""
+    if task.cancel_requested:
+        return _cancelled(lease, task, outcome, failure)
     return _over(lease, task, outcome, TaskState.DEAD, failure=failure, dead_reason=reason.value)
+
+
+def _cancelled(
+    lease: Ended, task: Standing, outcome: Outcome, failure: Failure | None = None
+) -> Ending:
+    return _over(lease, task, outcome, TaskState.CANCELLED, failure=failure)
 
 
 def _over(
@@ -106,10 +115,14 @@ def _over(
 
 
 def _summary(failure: Failure | None) -> str | None:
-    return failure and json.dumps({"class": failure.cls, "message": failure.message})
+    if failure is None:
+        return None
+    return json.dumps({"class": failure.cls, "message": failure.message})
 
 
 def _whole(failure: Failure | None) -> str | None:
-    return failure and json.dumps(
+    if failure is None:
+        return None
+    return json.dumps(
         {"class": failure.cls, "message": failure.message, "traceback": failure.traceback}
     )
