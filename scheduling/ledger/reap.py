@@ -12,8 +12,6 @@ from scheduling.ledger.settle import end
 from scheduling.ledger.values import HeldLease, Lose, Release, Settled, Verdict
 from scheduling.models import Lease, Task
 
-DEFAULT_NOTE = Lose.__dataclass_fields__["note"].default
-
 
 def held_leases(worker: UUID | None = None) -> list[HeldLease]:
     """The leases as they stand, of one worker or of all. A plain read, outside any transaction."""
@@ -55,12 +53,12 @@ def _losses(leases: Sequence[Ended], note: str) -> dict[UUID, Verdict]:
             "pk", "attempts"
         )
     )
-    return {
-        lease.task_id: Lose(
-            retry.backoff(attempts[lease.task_id] + 1, base=retry.LOST_BASE), note or DEFAULT_NOTE
-        )
-        for lease in leases
-    }
+    return {lease.task_id: _loss(attempts.get(lease.task_id, 0) + 1, note) for lease in leases}
+
+
+def _loss(attempt: int, note: str) -> Lose:
+    delay = retry.backoff(attempt, base=retry.LOST_BASE)
+    return Lose(delay, note) if note else Lose(delay)
 
 
 def _token(lease: HeldLease) -> Token:

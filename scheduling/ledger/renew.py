@@ -23,13 +23,13 @@ def renew(
     """
     db = dialect()
     with transaction.atomic():
-        expires_at, renewed = db.renew(
-            [token_of(one) for one in claims], now, lease.total_seconds()
-        )
-        stale = [claim for claim in claims if claim.task_id not in renewed]
+        tokens = [token_of(claim) for claim in claims]
+        expires_at, renewed = db.renew(tokens, now, lease.total_seconds())
+        stale = [claim for claim in claims if token_of(claim) not in renewed]
         if stale:
             refuse(stale, "renew", expires_at - lease)
-        cancelled = Task.objects.filter(pk__in=renewed, cancel_requested_at__isnull=False)
+        tasks = Task.objects.filter(pk__in=[task_id for task_id, _, _ in renewed])
+        cancelled = tasks.filter(cancel_requested_at__isnull=False)
         return Renewal(
             expires_at,
             [Stale(claim.task_id, claim.generation) for claim in stale],

@@ -41,13 +41,14 @@ def _settle(db: Dialect, settlements: Sequence[Settlement], now: datetime | None
         db,
         [(lease, verdicts[token].verdict) for token, lease in ended.items()],
         now,
-        claims={one.claim.task_id: one.claim for one in settlements},
+        claims={lease.task_id: verdicts[token].claim for token, lease in ended.items()},
     )
-    missed = [one for token, one in verdicts.items() if token not in ended]
+    done = {one.task_id for one in settled}
+    missed = [one for token, one in verdicts.items() if token not in ended or token[0] not in done]
     if not missed:
         return Settling(settled, [])
     repeated = _already_settled(missed)
-    stale = [one.claim for one in missed if one.claim.task_id not in repeated]
+    stale = [one.claim for one in missed if token_of(one.claim) not in repeated]
     refuse(stale, "settle", now)
     return Settling(
         [*settled, *repeated.values()],
@@ -62,13 +63,17 @@ def end(
     *,
     claims: Mapping[UUID, Claim] | None = None,
 ) -> list[Settled]:
-    """Write the ends of leases that were just deleted in this transaction."""
+    """Write the ends of leases that were just deleted in this transaction.
+
+    Where somebody deleted the task itself there is nothing to write: its lease goes, and holds nobody up.
+    """
     if not leases:
         return []
     standings = _standings(db, leases, claims or {})
     endings = [
         decide(lease, verdict, standings[lease.task_id], now)
         for lease, verdict in sorted(leases, key=lambda pair: pair[0].task_id)
+        if lease.task_id in standings
     ]
     db.finish(endings, now)
     _requeue(db, endings, now)
@@ -118,7 +123,7 @@ def _count(db: Dialect, endings: Sequence[Ending], now: datetime) -> None:
     db.add_throughput(tallies_of(endings, now), minute_of(now))
 
 
-def _already_settled(missed: Sequence[Settlement]) -> dict[UUID, Settled]:
+def _already_settled(missed: Sequence[Settlement]) -> dict[Token, Settled]:
     """Of those without a lease: the ones that ended as this very worker says, in this very generation.
 
     A reaper ends leases in the name of their worker, as lost or released; that is no answer to a success.
@@ -126,9 +131,10 @@ def _already_settled(missed: Sequence[Settlement]) -> dict[UUID, Settled]:
     said = {token_of(one.claim): one.verdict.outcome for one in missed}
     attempts = Attempt.objects.filter(task__in=[one.claim.task_id for one in missed])
     return {
-        attempt.task_id: Settled(attempt.task_id, attempt.generation, TaskState(attempt.task.state))
+        token: Settled(attempt.task_id, attempt.generation, TaskState(attempt.task.state))
         for attempt in attempts.select_related("task")
-        if said.get((attempt.task_id, attempt.generation, attempt.worker)) == attempt.outcome
+        if said.get(token := (attempt.task_id, attempt.generation, attempt.worker))
+        == attempt.outcome
     }
 
 

@@ -231,8 +231,8 @@ class Dialect(Protocol):
 
     def renew(
         self, tokens: Sequence[Token], now: datetime | None, seconds: float
-    ) -> tuple[datetime, set[UUID]]:
-        """Extend those leases that still stand under their token: the new expiry, and the tasks."""
+    ) -> tuple[datetime, set[Token]]:
+        """Extend those leases that still stand under their token: the new expiry, and their tokens."""
 
     def end_leases(
         self, tokens: Sequence[Token], unchanged_since: Sequence[datetime] | None = None

@@ -180,7 +180,7 @@ RENEW = """
     UPDATE scheduling_lease AS lease
     SET expires_at = coalesce(%s::timestamptz, clock_timestamp()) + %s, seconds = %s
     FROM standing WHERE lease.task_id = standing.task_id
-    RETURNING lease.task_id, lease.expires_at
+    RETURNING lease.expires_at, lease.task_id, lease.generation, lease.worker
 """
 END_LEASES = """
     WITH standing AS (
@@ -432,11 +432,14 @@ class Postgres:
 
     def renew(
         self, tokens: Sequence[Token], now: datetime | None, seconds: float
-    ) -> tuple[datetime, set[UUID]]:
+    ) -> tuple[datetime, set[Token]]:
         length = timedelta(seconds=seconds)
         rows = list(self._run(RENEW, [*_columns(tokens, 3), now, length, seconds]))
-        expiries = [_utc(expires_at) for _, expires_at in rows]
-        return min(expiries, default=(now or self.now()) + length), {task for task, _ in rows}
+        expiries = [_utc(expires_at) for expires_at, *_ in rows]
+        return (
+            min(expiries, default=(now or self.now()) + length),
+            {(task, generation, worker) for _, task, generation, worker in rows},
+        )
 
     def end_leases(
         self, tokens: Sequence[Token], unchanged_since: Sequence[datetime] | None = None

@@ -143,7 +143,7 @@ RENEW = """
     UPDATE scheduling_lease SET expires_at = ?, seconds = ?
     FROM json_each(?) AS token
     WHERE task_id = token.value ->> 0 AND generation = token.value ->> 1 AND worker = token.value ->> 2
-    RETURNING task_id
+    RETURNING task_id, generation, worker
 """
 END_LEASES = """
     DELETE FROM scheduling_lease
@@ -340,10 +340,12 @@ class SQLite:
 
     def renew(
         self, tokens: Sequence[Token], now: datetime | None, seconds: float
-    ) -> tuple[datetime, set[UUID]]:
+    ) -> tuple[datetime, set[Token]]:
         expires_at = (now or self.now()) + timedelta(seconds=seconds)
         rows = self._run(RENEW, [_text(expires_at), seconds, _tokens(tokens)])
-        return expires_at, {UUID(task) for (task,) in rows}
+        return expires_at, {
+            (UUID(task), generation, UUID(worker)) for task, generation, worker in rows
+        }
 
     def end_leases(
         self, tokens: Sequence[Token], unchanged_since: Sequence[datetime] | None = None
