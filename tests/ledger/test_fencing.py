@@ -1,5 +1,8 @@
 """At most one settlement per generation."""
 
+from dataclasses import replace
+from uuid import uuid4
+
 import pytest
 
 from scheduling import ledger
@@ -82,3 +85,71 @@ def test_reaper_that_read_before_a_renewal_ends_nothing(tenant_a: Tenant) -> Non
     ledger.renew(claims, now=at(9))
     assert ledger.reap(read, now=at(11)) == []
     assert len(ledger.held_leases()) == 1
+
+
+def test_zombie_beside_its_successor_in_one_worker_spoils_nothing(tenant_a: Tenant) -> None:
+    """The same process was given the task again while its own older run of it still goes on."""
+    (task_id,) = put(tenant_a)
+    worker = uuid4()
+    (zombie,) = take(worker=worker)
+    ledger.reap(ledger.held_leases(), now=at(11))
+    (current,) = take(worker=worker, now=at(60))
+
+    renewal = ledger.renew([current, zombie], now=at(61))
+    assert [(stale.task_id, stale.generation) for stale in renewal.stale] == [(task_id, 1)]
+
+    settling = say([current, zombie], Succeed(), now=at(62))
+    assert [one.generation for one in settling.settled] == [2]
+    assert [stale.generation for stale in settling.stale] == [1]
+    assert (task(task_id).state, task(task_id).attempts) == (TaskState.SUCCEEDED, 2)
+
+
+def test_another_worker_cannot_settle_what_is_not_its_own(tenant_a: Tenant) -> None:
+    put(tenant_a)
+    (claim,) = take()
+    thief = replace(claim, worker=uuid4())
+    assert len(say(thief, Succeed(), now=at(1)).stale) == 1
+    assert len(ledger.renew([thief], now=at(1)).stale) == 1
+    assert len(ledger.held_leases(claim.worker)) == 1
+
+
+def test_a_generation_that_is_still_to_come_settles_nothing(tenant_a: Tenant) -> None:
+    put(tenant_a)
+    (claim,) = take()
+    assert len(say(replace(claim, generation=2), Succeed(), now=at(1)).stale) == 1
+
+
+def test_stale_worker_of_a_task_that_is_gone_is_refused_all_the_same(tenant_a: Tenant) -> None:
+    (task_id,) = put(tenant_a, max_attempts=1)
+    (claim,) = take()
+    ledger.reap(ledger.held_leases(), now=at(11))
+    ledger.discard([task_id])
+    assert len(say(claim, Succeed(), now=at(12)).stale) == 1
+    assert not Refusal.objects.exists()
+
+
+def test_expiry_alone_takes_no_lease_away(tenant_a: Tenant) -> None:
+    """Only a reaper ends leases; a worker that was slow, or whose clock was set, still holds its own."""
+    put(tenant_a)
+    (claim,) = take()
+    assert take(now=at(3600)) == []
+    renewal = ledger.renew([claim], now=at(3600))
+    assert renewal.stale == []
+    assert renewal.expires_at == at(3600) + ledger.LEASE
+    assert len(say(claim, Succeed(), now=at(3601)).settled) == 1
+
+
+def test_a_renewal_tells_which_tasks_are_to_stop(tenant_a: Tenant) -> None:
+    put(tenant_a, 2)
+    first, second = take(2)
+    ledger.cancel([second.task_id], now=at(1))
+    renewal = ledger.renew([first, second], now=at(2))
+    assert renewal.cancel_requested == {second.task_id}
+
+
+def test_a_renewal_of_nothing_renews_nothing(tenant_a: Tenant) -> None:
+    put(tenant_a)
+    take()
+    before = ledger.held_leases()
+    assert ledger.renew([], now=at(5)).stale == []
+    assert ledger.held_leases() == before

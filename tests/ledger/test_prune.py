@@ -83,8 +83,8 @@ def test_a_tenants_retention_touches_nobody_else(tenant_a: Tenant, tenant_b: Ten
 
 def test_chunks_go_on_where_the_last_one_ended(tenant_a: Tenant) -> None:
     done(tenant_a, count=7)
-    chunks = []
-    after = None
+    chunks: list[int] = []
+    after: UUID | None = None
     while not chunks or after is not None:
         chunk = ledger.prune(tenant_a, keep=HOUR, after=after, limit=3, now=at(3601))
         after = chunk.after

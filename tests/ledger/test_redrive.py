@@ -1,5 +1,6 @@
 """Dead letters: run again with a fresh allowance, or thrown away; never lost silently."""
 
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -15,7 +16,7 @@ from tests.ledger.kit import at, failing, outcomes, put, run, say, take, task
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
 
 
-def bury(tenant: Tenant, count: int = 1, **options: object) -> list[UUID]:
+def bury(tenant: Tenant, count: int = 1, **options: Any) -> list[UUID]:
     """Dead letters, after one permanent failure each."""
     ids = put(tenant, count, **options)
     say(take(count), failing(retry_in=None))
