@@ -17,7 +17,7 @@ from benchmarks.watching import busiest_percent
 DATABASES = (Database.SQLITE, Database.POSTGRESQL)
 P50, P99 = "p50, ms", "p99, ms"
 IDLE_CPU = "idle worker, % of a core"
-SETTLED_SECONDS = 2.0
+SETTLED_SECONDS = 1.0
 
 CELERY: list[Bar] = [(peers.CELERY, P50, at_most(1.2), None), (peers.CELERY, P99, None, None)]
 OTHERS: dict[Database, tuple[Peer, ...]] = {
@@ -46,7 +46,7 @@ def run(plan: Plan) -> Report:
 
 
 def _wait(stage: Stage, plan: Plan, peer: Peer, setting: str) -> dict[str, float]:
-    count = plan.pick(full=300, quick=80, smoke=10)
+    count = plan.pick(full=300, quick=60, smoke=10)
     every = plan.pick(full=0.1, quick=0.05, smoke=0.05)
     found = {}
     with scene_for(peer, plan, stage) as scene, workers_of(peer, setting, scene) as workers:
@@ -54,7 +54,7 @@ def _wait(stage: Stage, plan: Plan, peer: Peer, setting: str) -> dict[str, float
         scene.wait_for_starts(1, workers[0], seconds=60)
         time.sleep(SETTLED_SECONDS)
         if peer is OURS:
-            seconds = plan.pick(full=10.0, quick=4.0, smoke=0.5)
+            seconds = plan.pick(full=10.0, quick=3.0, smoke=0.5)
             found[IDLE_CPU] = busiest_percent(workers[0].pid, seconds)
         scene.play(
             "benchmarks.peers.sending:trickle", peer=peer.act, count=count, every_seconds=every

@@ -10,9 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks.prompter import READY
+
 PATIENCE = 30.0
 """Seconds a program gets to end after it was asked to."""
-READY = "ready"
+LONGEST = 1800.0
+"""Seconds any act may take. The longest ones load millions of rows."""
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
@@ -62,7 +65,10 @@ class Program:
 
     def answer(self) -> Any:
         """Wait for its end, and return what it answered. Raises ProgramFailed."""
-        output, _ = self._process.communicate()
+        try:
+            output, _ = self._process.communicate(timeout=LONGEST)
+        except subprocess.TimeoutExpired:
+            raise ProgramFailed(f"{self.act} did not end within {LONGEST:g} s.") from None
         if self._process.returncode:
             raise self._failure()
         return json.loads(output.splitlines()[-1])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from benchmarks.figures import Report, Row, at_most, percentile
 from benchmarks.peers import OURS
-from benchmarks.plan import Plan, say
+from benchmarks.plan import Plan, Size, say
 from benchmarks.stage import Database, Scene, Stage
 from benchmarks.watching import largest_mib
 
@@ -117,7 +117,7 @@ def _loaded(stage: Stage, plan: Plan, ledger: Ledger) -> Iterator[Scene]:
             say(f"loading {count:,} {part}")
             scene.play(f"benchmarks.acts.loading:{part}", first=first, count=count)
         scene.play("benchmarks.acts.loading:complete")
-        if plan.pick(full=False, quick=False, smoke=True):
+        if plan.size is Size.SMOKE:
             scene.play("benchmarks.acts.ledger:check_invariants")
         yield scene
 

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from django.db import connection
 
-from benchmarks.act import cue
+from benchmarks.prompter import cue
 from benchmarks.tasks import noop
 from scheduling import ledger
 from scheduling.ledger.values import Settlement, Succeed

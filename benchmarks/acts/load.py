@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from threading import Barrier
 
 from benchmarks.cores import CLIENT, stay_on
 
@@ -76,19 +75,18 @@ def _on_all_connections(
     port: int, request: str, status: int, loop: Callable[[Connection], list[float]]
 ) -> list[float]:
     stay_on(CLIENT)
-    everybody_is_warm = Barrier(CONNECTIONS)
-
-    def one(_: int) -> list[float]:
-        connection = Connection(port, request, status)
-        for _ in range(WARM_UP):
-            connection.ask()
-        everybody_is_warm.wait(PATIENCE)
-        took_ms = loop(connection)
-        connection.close()
-        return took_ms
-
+    connections = [Connection(port, request, status) for _ in range(CONNECTIONS)]
     with ThreadPoolExecutor(CONNECTIONS) as threads:
-        return [wait for found in threads.map(one, range(CONNECTIONS)) for wait in found]
+        list(threads.map(_warm_up, connections))
+        took_ms = [wait for found in threads.map(loop, connections) for wait in found]
+    for connection in connections:
+        connection.close()
+    return took_ms
+
+
+def _warm_up(connection: Connection) -> None:
+    for _ in range(WARM_UP):
+        connection.ask()
 
 
 def _closed_loop(seconds: float, connection: Connection) -> list[float]:

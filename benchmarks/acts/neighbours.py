@@ -5,8 +5,8 @@ from typing import Any, cast
 
 from django.core.management import call_command
 
-from benchmarks.act import cue
 from benchmarks.peers.ours import create_tenant, slug
+from benchmarks.prompter import cue
 from benchmarks.tasks import noop, sleepy
 from scheduling.backend import LedgerBackend
 from scheduling.compat import default_task_backend

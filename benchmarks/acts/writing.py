@@ -4,8 +4,8 @@ import time
 
 from django.db import connection, transaction
 
-from benchmarks.act import cue
 from benchmarks.models import Entry
+from benchmarks.prompter import cue
 
 ROWS = 5
 
