@@ -61,7 +61,7 @@ class Head:
     lane_id: int
     due_at: datetime
     name: str | None
-    """Only when asked for."""
+    """Only when asked for, and then None as well if somebody deleted the task."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,7 +149,7 @@ HEADS = f"""
 """
 UNNAMED_HEADS = HEADS.format(name="NULL", join="")
 NAMED_HEADS = HEADS.format(
-    name="task.name", join="JOIN scheduling_task AS task ON task.id = head.task_id"
+    name="task.name", join="LEFT JOIN scheduling_task AS task ON task.id = head.task_id"
 )
 START = """
     WITH chosen AS (

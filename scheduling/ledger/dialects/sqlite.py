@@ -108,7 +108,7 @@ HEADS = f"""
 """
 NAMED_HEADS = f"""
     SELECT schedule.task_id, schedule.due_at, task.name FROM scheduling_schedule AS schedule
-    JOIN scheduling_task AS task ON task.id = schedule.task_id
+    LEFT JOIN scheduling_task AS task ON task.id = schedule.task_id
     WHERE schedule.lane_id = ? AND schedule.readiness = {READY}
     ORDER BY schedule.priority DESC, schedule.due_at, schedule.task_id LIMIT ?
 """
