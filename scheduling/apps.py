@@ -8,8 +8,9 @@ class SchedulingConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from scheduling import checks, registry  # noqa: F401  (checks register on import)
+        from scheduling import checks, forked, registry  # noqa: F401  (checks register on import)
         from scheduling.sqlite import pragmas
 
         pragmas.connect()
+        forked.watch()
         registry.discover()

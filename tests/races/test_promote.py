@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
 
 
 def test_five_at_once_promote_each_task_once(tenant_a: Tenant) -> None:
+    Tenant.objects.update(max_in_flight=None)
     now = ledger.promote().now
     ids = [
         put(tenant_a, 100, due_at=now + timedelta(seconds=n), queue=f"q{n}") for n in range(1, 6)

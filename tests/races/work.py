@@ -1,9 +1,10 @@
 """What crowds do, in threads and in other processes: a module that both can import."""
 
+import os
 from collections import Counter
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from scheduling.models import Lease, Schedule
 from tests.races.kit import say, take
@@ -29,3 +30,24 @@ def drain_and_count(*slugs: str) -> list[Counter[str]]:
             records.append(Counter(Lease.objects.values_list("tenant__slug", flat=True)))
         say(claims)
     return records
+
+
+def query_and_fork() -> list[int]:
+    """Fork four times with a connection open, and drain in all five processes; the children's exit codes."""
+    assert Schedule.objects.exists()
+    children = [_fork_to_drain() for _ in range(4)]
+    drain()
+    return [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children]
+
+
+def _fork_to_drain() -> int:
+    inherited = connection.connection
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        drain()
+        code = int(connection.connection in (None, inherited))
+    finally:
+        os._exit(code)
