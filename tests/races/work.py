@@ -6,7 +6,8 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from scheduling.models import Lease, Schedule
+from scheduling.models import Lease, Schedule, Task
+from scheduling.states import TaskState
 from tests.races.kit import say, take
 
 
@@ -51,3 +52,13 @@ def _fork_to_drain() -> int:
         code = int(connection.connection in (None, inherited))
     finally:
         os._exit(code)
+
+
+def drain_until(succeeded: int) -> int:
+    """Read, then write, as workers do, until so many tasks have succeeded; how many of them here."""
+    done = 0
+    while Task.objects.filter(state=TaskState.SUCCEEDED).count() < succeeded:
+        with transaction.atomic():
+            if Schedule.objects.exists():
+                done += len(say(take(4)).settled)
+    return done
