@@ -36,9 +36,8 @@ class Claiming:
 
     @property
     def due_at(self) -> float:
-        if self._slots.waiting():
-            return self._patience_ends_at()
-        return self._looks_at if self._room() > 0 else FOREVER
+        patience_ends_at = self._patience_ends_at() if self._slots.waiting() else FOREVER
+        return min(patience_ends_at, self._looks_at if self._room() > 0 else FOREVER)
 
     def look_now(self) -> None:
         """There may be work, or a tenant below its cap again."""

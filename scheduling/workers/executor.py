@@ -1,6 +1,6 @@
 """From a claim to a verdict: resolve the task, perform it, and put what came of it into words."""
 
-from functools import cache, lru_cache
+from functools import cache
 from inspect import iscoroutinefunction
 from typing import Any
 
@@ -62,6 +62,7 @@ class Executor:
         interrupt = Interrupt()
         try:
             self._keep_time(held, interrupt)
+            interrupt.open()
             return execution.call()
         finally:
             held.running = None
@@ -121,7 +122,6 @@ def was_not_entered(error: BaseException) -> bool:
     return verdicts.handlers_part(error.__traceback__) is None
 
 
-@lru_cache(maxsize=1024)
 def owner(tenant_id: int, slug: str) -> Tenant:
-    """The tenant as a claim knows it. Whatever else is asked of the row is read when it is asked."""
+    """The tenant as a claim knows it, for one execution. What else is asked of the row is read then."""
     return Tenant.from_db(None, ["id", "slug"], [tenant_id, slug])

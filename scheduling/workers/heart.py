@@ -1,10 +1,11 @@
 """Keeps the leases of this process alive: all of them in one batch, every third of their length."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 from uuid import UUID
 
 from scheduling import clock, ledger
+from scheduling.ledger.values import Renewal
 from scheduling.workers.hand import Hand
 from scheduling.workers.held import Held
 
@@ -29,17 +30,19 @@ class Heart:
     def run(self) -> None:
         """Renew everything held; drop what is not ours any more, and pass on who is asked to stop."""
         asked_at = clock.monotonic()
-        self.due_at = asked_at + self._lease.total_seconds() / 3
         leased = self._hand.leased()
-        if not leased:
-            return
-        renewal = ledger.renew([held.claim for held in leased], lease=self._lease)
+        if leased:
+            renewal = ledger.renew([held.claim for held in leased], lease=self._lease)
+            self._heed(renewal, leased, asked_at + self._lease.total_seconds())
+        self.due_at = asked_at + self._lease.total_seconds() / 3
+
+    def _heed(self, renewal: Renewal, leased: Iterable[Held], lease_ends_at: float) -> None:
         stale = {(one.task_id, one.generation) for one in renewal.stale}
         for held in leased:
             if (held.claim.task_id, held.claim.generation) in stale:
                 self._hand.drop(held)
             else:
-                held.lease_ends_at = asked_at + self._lease.total_seconds()
+                held.lease_ends_at = lease_ends_at
                 self._pass_on(held, renewal.cancel_requested)
 
     def _pass_on(self, held: Held, cancel_requested: Collection[UUID]) -> None:

@@ -32,21 +32,28 @@ class Interrupt:
     def __init__(self) -> None:
         self._thread = get_ident()
         self._lock = Lock()
-        self._open = True
-        self._sent = False
+        self._is_open = False
+        self._was_asked = False
+
+    def open(self) -> None:
+        """From here on it may surface. Raises TaskTimeout if it was asked for before."""
+        with self._lock:
+            if self._was_asked:
+                raise TaskTimeout
+            self._is_open = True
 
     def interrupt(self) -> None:
         """Called once at most."""
         with self._lock:
-            if self._open:
-                self._sent = True
+            self._was_asked = True
+            if self._is_open:
                 _set_async_exc(self._thread, TaskTimeout)
 
     def close(self) -> None:
         """The handler came to an end; take back what was sent and has not surfaced."""
         with self._lock:
-            self._open = False
-            if self._sent:
+            self._is_open = False
+            if self._was_asked:
                 _set_async_exc(self._thread, _NOTHING)
 
 

@@ -41,7 +41,7 @@ def test_task_longer_than_its_lease_runs_once_while_it_is_renewed(
     start_workers: Start, effects: Effects, tenant_a: Tenant
 ) -> None:
     start_workers("--processes=2", SHORT_LEASE)
-    task_id = enqueue(tasks.compute, 4.0, tenant=tenant_a)
+    task_id = enqueue(tasks.compute, 2.5, tenant=tenant_a)
 
     wait_for_state(task_id, TaskState.SUCCEEDED)
 
@@ -51,8 +51,8 @@ def test_task_longer_than_its_lease_runs_once_while_it_is_renewed(
 def test_leases_survive_handlers_that_compete_for_the_interpreter(
     start_workers: Start, effects: Effects, tenant_a: Tenant
 ) -> None:
-    start_workers("--processes=1", "--threads=8", "--lease-seconds=2")
-    all_of_them = [enqueue(tasks.compute, 4.0, tenant=tenant_a) for _ in range(8)]
+    start_workers("--processes=1", "--threads=8", "--lease-seconds=1.5")
+    all_of_them = [enqueue(tasks.compute, 3.0, tenant=tenant_a) for _ in range(8)]
 
     for task_id in all_of_them:
         wait_for_state(task_id, TaskState.SUCCEEDED)

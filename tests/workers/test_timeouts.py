@@ -119,9 +119,10 @@ class Interrupted(Thread):
 
     def run(self) -> None:
         self.interrupt = Interrupt()
-        self.ready.set()
         try:
             try:
+                self.interrupt.open()
+                self.ready.set()
                 self.handler()
             finally:
                 self.interrupt.close()
@@ -153,3 +154,12 @@ def test_interrupt_after_the_handler_ended_reaches_nobody() -> None:
     thread.interrupt.interrupt()
 
     assert thread.raised is None
+
+
+def test_interrupt_that_comes_before_the_handler_began_keeps_it_from_beginning() -> None:
+    interrupt = Interrupt()
+    interrupt.interrupt()
+
+    with pytest.raises(TaskTimeout):
+        interrupt.open()
+    interrupt.close()
