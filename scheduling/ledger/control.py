@@ -130,13 +130,10 @@ def _put_back(row: Pause, limit: int) -> int:
     )
     held = list(lanes.filter(readiness=Readiness.HELD).order_by("pk").values_list("pk", flat=True))
     lanes.filter(pk__in=held).update(readiness=Readiness.NOT_DUE)
-    tasks: list[tuple[object, int]] = []
-    if row.name:
-        schedules = Schedule.objects.filter(readiness=Readiness.HELD, lane__in=lanes)
-        found = schedules.filter(task__name=row.name).select_for_update(
-            of=("self",), skip_locked=True
-        )
-        tasks = list(found.order_by("pk").values_list("pk", "lane_id")[:limit])
+    schedules = Schedule.objects.filter(readiness=Readiness.HELD, lane__in=lanes)
+    named = schedules.filter(task__name=row.name) if row.name else schedules.none()
+    found = named.select_for_update(of=("self",), skip_locked=True).order_by("pk")
+    tasks = list(found.values_list("pk", "lane_id")[:limit])
     ready = {*held, *(lane_id for _, lane_id in tasks)}
     db.share_lane_ids(ready)
     if tasks:
@@ -145,7 +142,7 @@ def _put_back(row: Pause, limit: int) -> int:
         )
     if ready:
         activate(db, ready)
-    if len(tasks) < limit:
+    if not named.exists():  # also none that a cancellation, which may yet roll back, had locked
         row.delete()
     return len(tasks)
 
