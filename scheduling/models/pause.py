@@ -32,7 +32,8 @@ class Pause(models.Model):
     queue = models.CharField(max_length=100, blank=True)
     name = models.CharField(max_length=200, blank=True)
     by_tenant = models.BooleanField(
-        default=False, help_text="The tenant paused itself, and may resume; beside it an operator may."
+        default=False,
+        help_text="The tenant paused itself, and may resume; beside it an operator may.",
     )
     reason = models.CharField(max_length=500, blank=True)
     paused_by = models.CharField(max_length=150)

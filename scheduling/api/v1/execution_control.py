@@ -30,12 +30,12 @@ class ExecutionControlView(ApiView):
     def put(self, request: Request) -> Response:
         asked = parsed(Switch, agreed(self.json_object(), request.query_params.dict()))
         covered, seconds = self.covered(asked), asked.get("for_seconds")
-        by = {"by": str(self.caller), "by_tenant": not self.caller.is_operator}
+        covered |= {"by": str(self.caller), "by_tenant": not self.caller.is_operator}
         if asked["paused"]:
             duration = timedelta(seconds=seconds) if seconds else None
-            receipt = ledger.pause(**covered, **by, reason=asked["reason"], duration=duration)
+            receipt = ledger.pause(**covered, reason=asked["reason"], duration=duration)
         else:
-            receipt = ledger.resume(**covered, **by)
+            receipt = ledger.resume(**covered)
         return Response(shown(receipt, self.caller))
 
     def covered(self, asked: Mapping[str, Any]) -> dict[str, Any]:

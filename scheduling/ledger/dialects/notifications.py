@@ -10,7 +10,7 @@ class NotificationListener:
     """On a connection of its own, because notifications arrive between the statements of a session."""
 
     def __init__(self) -> None:
-        params = connection.get_connection_params()  # type: ignore[attr-defined]
+        params = connection.get_connection_params()
         params.pop("pool", None)
         try:
             self._connection = psycopg.connect(**params, autocommit=True)

@@ -297,10 +297,10 @@ class SQLite:
         self._run(SET_READINESS, [readiness.value, _hexes(task_ids)])
 
     def start(self, task_ids: Sequence[UUID], now: datetime) -> list[Started]:
-        started = [
-            Started(UUID(task), *row, _instant_or_none(deadline), key, trace)
-            for task, *row, deadline, key, trace in self._run(START, [_hexes(task_ids), _text(now)])
-        ]
+        rows: list[list[Any]] = list(map(list, self._run(START, [_hexes(task_ids), _text(now)])))
+        for row in rows:
+            row[0], row[8] = UUID(row[0]), _instant_or_none(row[8])
+        started = [Started(*row) for row in rows]
         self._run_many(DROP_SCHEDULES, [(row.task_id.hex,) for row in started])
         return started
 
@@ -363,8 +363,16 @@ class SQLite:
 
     def standings(self, task_ids: Collection[UUID]) -> Mapping[UUID, Standing]:
         return {
-            UUID(task): Standing(*row, _instant_or_none(deadline), bool(cancel))
-            for task, *row, deadline, cancel in self._run(STANDINGS, [_hexes(task_ids)])
+            UUID(task): Standing(
+                attempts,
+                max_attempts,
+                priority,
+                _instant_or_none(deadline),
+                cancel_requested=bool(cancel),
+            )
+            for task, attempts, max_attempts, priority, deadline, cancel in self._run(
+                STANDINGS, [_hexes(task_ids)]
+            )
         }
 
     def finish(self, endings: Sequence[Ending], now: datetime) -> None:
