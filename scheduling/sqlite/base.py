@@ -80,8 +80,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     features_class = DatabaseFeatures
     ops_class = DatabaseOperations
 
+    transaction_mode: str | None
     gate: WriteGate | None = None
-    _inside_gate = False
 
     def get_connection_params(self) -> dict[str, Any]:
         params = super().get_connection_params()
@@ -110,44 +110,48 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return False
         return True
 
-    # A transaction is begun, and ended, in exactly one of the following ways.
+    # A transaction is begun, and ended, in exactly one of the following ways, which the stubs do not know.
 
     def _start_transaction_under_autocommit(self) -> None:
         self._enter_gate()
         try:
-            super()._start_transaction_under_autocommit()
+            super()._start_transaction_under_autocommit()  # type: ignore[misc]
         except BaseException:
             self._leave_gate()
             raise
 
     def _commit(self) -> None:
-        super()._commit()
+        super()._commit()  # type: ignore[misc]
         self._leave_gate()  # a commit that failed is followed by a rollback
 
     def _rollback(self) -> None:
         try:
-            super()._rollback()
+            super()._rollback()  # type: ignore[misc]
         finally:
             self._leave_gate()
 
     def _close(self) -> None:
         try:
-            super()._close()
+            super()._close()  # type: ignore[misc]
         finally:
             self._leave_gate()
 
     def _enter_gate(self) -> None:
-        if self.gate is None or self.transaction_mode is None or self._inside_gate:
+        if self.gate is None or self.transaction_mode is None:
             return
         try:
-            self.gate.enter(self.patience)
+            self.gate.enter(self, self.patience)
         except GateTimeout as error:
             raise OperationalError(
                 f"database is locked: no turn to write within {self.patience:g} s"
             ) from error
-        self._inside_gate = True
 
     def _leave_gate(self) -> None:
-        if self._inside_gate and self.gate is not None:
-            self._inside_gate = False
-            self.gate.leave()
+        if self.gate is not None:
+            self.gate.leave(self)
+
+    def close_if_unusable_or_obsolete(self) -> None:
+        """Also closes one that was struck by another thread's exception as a transaction began or ended."""
+        if self.gate is not None and self.gate.holder is self and not self.in_atomic_block:
+            self.close()
+        super().close_if_unusable_or_obsolete()

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
+from typing import Literal
 
 
 class GateTimeout(Exception):
@@ -19,35 +20,55 @@ class GateTimeout(Exception):
 
 
 class WriteGate:
-    """One per process and file. Threads of the process take turns at it, then the process at the file.
+    """One per process and file. Threads of the process queue for it, then the process for the file.
 
-    `flock` knows no timeout, so a process that finds the file taken lets a thread wait for it, and waits
-    for that thread, which can be given up on.
+    An exception may strike anywhere in here, because workers raise TaskTimeout in the threads of handlers.
+    So who is inside is a fact of the gate and not of a variable somewhere else, and whoever might be
+    inside may leave, from any thread and more than once.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._turn = Lock()
+        self.holder: object | None = None
+        self._line: list[tuple[object, Lock]] = []
+        """Who waits, first come first, and the lock that each is woken by."""
+        self._changing = Lock()
         self._file: int | None = None
         self._waiter: _Waiter | None = None
 
-    def enter(self, timeout: float) -> None:
-        """Wait in line, for `timeout` seconds at most. Raises GateTimeout."""
-        if not self._turn.acquire(timeout=timeout):
-            raise GateTimeout(self.path)
+    def enter(self, who: object, timeout: float) -> None:
+        """Wait in line, for `timeout` seconds at most, and be the holder. Raises GateTimeout."""
         try:
+            self._wait_for_turn(who, timeout)
             self._lock_file(timeout)
         except BaseException:
-            self._turn.release()
+            self.leave(who)
             raise
 
-    def leave(self) -> None:
-        """Let the next one through."""
-        assert self._file is not None
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_UN)
-        finally:
-            self._turn.release()
+    def leave(self, who: object) -> None:
+        """Let the next one through, or step out of the line. Otherwise nothing happens."""
+        with self._changing:
+            if self.holder is not who:
+                self._line = [place for place in self._line if place[0] is not who]
+                return
+            if self._file is not None:
+                fcntl.flock(self._file, fcntl.LOCK_UN)
+            if self._line:
+                self.holder, called = self._line.pop(0)
+                called.release()
+            else:
+                self.holder = None
+
+    def _wait_for_turn(self, who: object, timeout: float) -> None:
+        called = Lock()
+        called.acquire()
+        with self._changing:
+            if self.holder is None or self.holder is who:
+                self.holder = who
+                return
+            self._line.append((who, called))
+        if not called.acquire(timeout=timeout):
+            raise GateTimeout(self.path)
 
     def _lock_file(self, timeout: float) -> None:
         if self._file is None:
@@ -55,13 +76,19 @@ class WriteGate:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            self._wait_for_file(timeout)
+            self._wait_for_file(self._file, timeout)
 
-    def _wait_for_file(self, timeout: float) -> None:
-        assert self._file is not None
-        waiter = self._waiter = self._waiter or _Waiter(self._file)
-        if not waiter.wait(timeout):
-            self._file = self._waiter = None  # the waiter closes its file once it gets the lock
+    def _wait_for_file(self, file: int, timeout: float) -> None:
+        """`flock` knows no timeout, so a thread waits for it, and this one for that thread."""
+        waiter = self._waiter = self._waiter or _Waiter(file)
+        granted = False
+        try:
+            granted = waiter.wait(timeout)
+        finally:
+            if not granted:
+                self._file = self._waiter = None  # the waiter closes its file
+                waiter.give_up()
+        if not granted:
             raise GateTimeout(self.path)
 
     def forget(self) -> None:
@@ -75,31 +102,25 @@ class _Waiter:
 
     def __init__(self, file: int) -> None:
         self._file = file
-        self._asked: SimpleQueue[None] = SimpleQueue()
+        self._asked: SimpleQueue[Literal["lock", "end"]] = SimpleQueue()
         self._granted = Lock()
         self._granted.acquire()
-        self._deciding = Lock()
-        self._given_up = False
         Thread(target=self._run, name="write-gate", daemon=True).start()
 
     def wait(self, timeout: float) -> bool:
-        """Whether the lock was got in time. After False this waiter is of no more use."""
-        self._asked.put(None)
-        if self._granted.acquire(timeout=timeout):
-            return True
-        with self._deciding:
-            self._given_up = not self._granted.acquire(blocking=False)
-        return not self._given_up
+        """Whether the lock was got in time. If it was not, give up: it may still come."""
+        self._asked.put("lock")
+        return self._granted.acquire(timeout=timeout)
+
+    def give_up(self) -> None:
+        """Let the thread end, and the lock go, at once or as soon as it is got."""
+        self._asked.put("end")
 
     def _run(self) -> None:
-        while True:
-            self._asked.get()
+        while self._asked.get() == "lock":
             fcntl.flock(self._file, fcntl.LOCK_EX)
-            with self._deciding:
-                if self._given_up:
-                    os.close(self._file)
-                    return
-                self._granted.release()
+            self._granted.release()
+        os.close(self._file)
 
 
 _gates: dict[str, WriteGate] = {}

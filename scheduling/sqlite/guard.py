@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import local
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 _guarded: set[str] = set()
 _ours = local()
@@ -39,9 +40,14 @@ def guard_against_the_standard_module(database: Any) -> None:
 def _refuse(event: str, args: tuple[Any, ...]) -> None:
     if event != "sqlite3.connect" or getattr(_ours, "opening", False):
         return
-    path = str(args[0]).removeprefix("file:").partition("?")[0]
+    path = _path_of(os.fsdecode(args[0]))
     if os.path.realpath(path) in _guarded:
         raise RuntimeError(
             f"{path} is open through pysqlite3 in this process; opening it with the standard sqlite3 "
             "module as well would drop its locks. Use django.db.connection."
         )
+
+
+def _path_of(database: str) -> str:
+    """Of the file, whether it was named by a path or by a URI."""
+    return unquote(urlsplit(database).path) if database.startswith("file:") else database
