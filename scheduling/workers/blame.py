@@ -12,6 +12,7 @@ import re
 import signal
 from collections.abc import Callable, Collection
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import wraps
 from typing import IO, Any
 from uuid import UUID
@@ -27,7 +28,7 @@ DEADLY = (
     (signal, "pthread_kill"),
 )
 """What a process can be ended with from Python, without a crash. Most calls end some other one."""
-CRASHING_THREAD = re.compile(rb"Current thread 0x([0-9a-f]+)")
+CRASHING_THREAD = re.compile(rb"Current thread 0x([0-9a-f]+).*?(?=\n\n|\Z)", re.DOTALL)
 
 handler_at: ContextVar[int] = ContextVar("handler_at")
 """The board's place of the handler that runs here: in its thread, its coroutine, what it awaits."""
@@ -57,9 +58,18 @@ def _confessing(deadly: Callable[..., Any], board: Board) -> Callable[..., Any]:
     return wrapper
 
 
-def crashing_thread(crash_report: bytes) -> int | None:
-    found = CRASHING_THREAD.search(crash_report)
-    return int(found[1], 16) if found else None
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """What `faulthandler` says of the thread that crashed."""
+
+    thread: int
+    traceback: str
+
+
+def crash_in(report: bytes) -> Crash | None:
+    """None when the process did not crash. Of other threads nothing is told: they are other people's tasks."""
+    found = CRASHING_THREAD.search(report)
+    return found and Crash(int(found[1], 16), found[0].decode(errors="replace"))
 
 
 def to_blame(

@@ -13,7 +13,7 @@ from scheduling.workers.fork import fork
 from scheduling.workers.options import Options
 from scheduling.workers.undertaking import Death
 
-NOTE_LIMIT = 2000
+TRACEBACK_LIMIT = 4000
 """Characters of a crash's traceback that are kept with the attempt."""
 
 
@@ -52,25 +52,26 @@ class Child:
         """What is left to do after it ended with that wait status. None: it left nothing behind."""
         if self.board.is_signed_off():
             return None
-        report = self._read_crash_report()
-        note = f"The worker process {how_it_ended(status)}.\n{report.decode(errors='replace')}"
+        crash = blame.crash_in(self.crash_report())
         return Death(
             worker=self.worker,
-            blamed=self._blamed(report),
-            note=note[:NOTE_LIMIT].rstrip(),
+            blamed=self._blamed(crash),
+            note=f"The worker process {how_it_ended(status)}."
+            + (f"\n{crash.traceback[:TRACEBACK_LIMIT]}" if crash else ""),
             patience=self._options.lease.total_seconds(),
         )
 
-    def _blamed(self, report: bytes) -> frozenset[tuple[UUID, int]]:
+    def _blamed(self, crash: blame.Crash | None) -> frozenset[tuple[UUID, int]]:
         if self.was_killed or self.board.is_absolved():
             return frozenset()
         return blame.to_blame(
             self.board.records(),
             confessed=self.board.confessed(),
-            crashed=blame.crashing_thread(report),
+            crashed=crash.thread if crash else None,
         )
 
-    def _read_crash_report(self) -> bytes:
+    def crash_report(self) -> bytes:
+        """Of all its threads, for whoever operates it. Empty if it did not crash."""
         self._crash_report.seek(0)
         return self._crash_report.read()
 

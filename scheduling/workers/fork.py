@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from typing import NoReturn
 
 from django.db import connections
 
@@ -18,6 +19,8 @@ HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 def fork(work: Callable[[], int]) -> int:
     """Run `work` in a child process, which ends with the exit code that it returns. Returns the child's pid.
 
+    OSError when the system has no room for another process.
+
     No database connection may be open: two processes would speak on one. Signals wait, blocked, until the
     child has decided what to do with them; what a terminal sends to every process is left to the parent.
     """
@@ -25,10 +28,12 @@ def fork(work: Callable[[], int]) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     signals = signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
-    pid = os.fork()
-    if pid == 0:
-        _be_child(work)
-    signal.pthread_sigmask(signal.SIG_SETMASK, signals)
+    try:
+        pid = os.fork()
+        if pid == 0:
+            _be_child(work)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, signals)
     return pid
 
 
@@ -38,7 +43,7 @@ def refuse_open_connections() -> None:
         raise RuntimeError(f"Cannot fork with open database connections: {', '.join(is_open)}.")
 
 
-def _be_child(work: Callable[[], int]) -> None:
+def _be_child(work: Callable[[], int]) -> NoReturn:
     code = BROKEN
     try:
         signal.set_wakeup_fd(-1)

@@ -28,9 +28,16 @@ class Seat:
         When processes die without running any, because nothing works here, the pauses grow.
         """
         assert self.child is not None
-        self._useless_lives = 0 if self.child.was_of_use() else self._useless_lives + 1
+        was_of_use = self.child.was_of_use()
         self.child = None
-        self._free_at = clock.monotonic()
-        if self._useless_lives:
-            pause = retry.ceiling(self._useless_lives, base=FIRST_PAUSE, cap=LONGEST_PAUSE)
-            self._free_at += pause.total_seconds()
+        if was_of_use:
+            self._useless_lives = 0
+            self._free_at = clock.monotonic()
+        else:
+            self.postpone()
+
+    def postpone(self) -> None:
+        """A child that ran nothing, or could not even be started."""
+        self._useless_lives += 1
+        pause = retry.ceiling(self._useless_lives, base=FIRST_PAUSE, cap=LONGEST_PAUSE)
+        self._free_at = clock.monotonic() + pause.total_seconds()

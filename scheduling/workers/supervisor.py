@@ -76,7 +76,14 @@ class Supervisor:
         for seat in self._seats:
             free_at = seat.free_at()
             if free_at is not None and free_at <= clock.monotonic():
-                seat.child = Child(self._options, self._lifeline)
+                self._fill(seat)
+
+    def _fill(self, seat: Seat) -> None:
+        try:
+            seat.child = Child(self._options, self._lifeline)
+        except OSError as error:
+            logger.error("Cannot start a worker process, trying again: %s", error)
+            seat.postpone()
 
     def _next_instant(self) -> float:
         if self._kills_at is not None:
@@ -121,10 +128,17 @@ class Supervisor:
         death = child.death(status)
         if death:
             log = logger.warning if child.was_killed else logger.error
-            log("Worker process %d %s.\n%s", child.pid, how_it_ended(status), death.note)
-            self._undertakers.add(fork(partial(undertaking.end_leases, death)))
+            report = child.crash_report().decode(errors="replace")
+            log("Worker process %d %s.\n%s", child.pid, how_it_ended(status), report)
+            self._end_leases(death)
         self._earlier += child.board.tally()
         child.forget()
+
+    def _end_leases(self, death: undertaking.Death) -> None:
+        try:
+            self._undertakers.add(fork(partial(undertaking.end_leases, death)))
+        except OSError as error:
+            logger.error("Cannot end the leases at once; they end by their length: %s", error)
 
     def _report(self, heading: str) -> None:
         boards = [child.board for child in self._children()]

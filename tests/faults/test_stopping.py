@@ -1,7 +1,9 @@
 """Scenario 11: workers that are asked to stop, with time, with too little, and at once."""
 
+import os
 import signal
 
+from scheduling import ledger
 from scheduling.models import Lease, WorkerProcess
 from scheduling.states import TaskState
 from tenants.models import Tenant
@@ -83,8 +85,6 @@ def test_processes_whose_supervisor_was_killed_hand_back_what_they_hold_and_end(
 def test_process_that_was_asked_to_stop_by_itself_is_replaced(
     start_workers: Start, effects: Effects, tenant_a: Tenant
 ) -> None:
-    import os
-
     start_workers("--processes=1", SLOW_LEASE)
     task_id = enqueue(tasks.hold, "a", tenant=tenant_a)
     effects.wait_for("a started 1")
@@ -100,8 +100,6 @@ def test_process_that_was_asked_to_stop_by_itself_is_replaced(
 def test_running_task_learns_that_it_was_cancelled(
     start_workers: Start, effects: Effects, tenant_a: Tenant
 ) -> None:
-    from scheduling import ledger
-
     start_workers("--processes=1", SLOW_LEASE)
     task_id = enqueue(tasks.hold_until_told, "a", tenant=tenant_a)
     effects.wait_for("a started 1")

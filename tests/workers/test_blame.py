@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from scheduling.workers import blame
-from scheduling.workers.blame import crashing_thread, to_blame
+from scheduling.workers.blame import crash_in, to_blame
 from scheduling.workers.board import Board, Record, Stage
 
 GUILTY, NEIGHBOUR, FINISHED = uuid4(), uuid4(), uuid4()
@@ -34,7 +34,9 @@ def test_handler_that_confessed_is_charged_alone() -> None:
 
 
 def test_handler_in_the_crashing_thread_is_charged_and_the_one_that_finished_there_is_not() -> None:
-    assert crashing_thread(REPORT) == 10
+    crash = crash_in(REPORT)
+    assert crash is not None
+    assert crash.thread == 10
     assert charged(crashed=10) == {GUILTY}
 
 
@@ -44,7 +46,15 @@ def test_all_that_were_started_are_charged_when_nobody_can_be_named(crashed: int
 
 
 def test_process_killed_from_outside_leaves_no_crashing_thread() -> None:
-    assert crashing_thread(b"") is None
+    assert crash_in(b"") is None
+
+
+def test_note_of_a_crash_tells_nothing_of_the_neighbours() -> None:
+    crash = crash_in(REPORT + b"\nThread 0x0c (most recent call first):\n  third\n")
+    assert crash is not None
+    assert "in guilty" in crash.traceback
+    assert "neighbour" not in crash.traceback
+    assert "third" not in crash.traceback
 
 
 def test_signal_that_the_process_survives_is_nobody_s_confession() -> None:

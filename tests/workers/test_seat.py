@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from scheduling.workers.seat import LONGEST_PAUSE, Seat
+from scheduling.workers.seat import FIRST_PAUSE, LONGEST_PAUSE, Seat
 from tests.workers.kit import Clock
 
 
@@ -43,3 +43,10 @@ def test_processes_that_cannot_run_anything_are_started_ever_more_slowly(
     assert 0 < pauses[0] < pauses[1] < pauses[2]
     assert pauses[-1] == LONGEST_PAUSE.total_seconds()
     assert die(seat, Died(useful=True), moved_clock) == 0.0
+
+
+def test_process_that_cannot_be_started_is_tried_again_later(moved_clock: Clock) -> None:
+    seat = Seat()
+    seat.postpone()
+
+    assert seat.free_at() == moved_clock.seconds + FIRST_PAUSE.total_seconds()
