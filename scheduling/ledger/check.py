@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from scheduling.models import Attempt, Intake, Lane, Lease, Outflow, Pause, Schedule, Task
-from scheduling.states import UNCHARGED, Readiness, TaskState
+from scheduling.states import TERMINAL, UNCHARGED, Readiness, TaskState
 from tenants.models import Tenant
 
 SHOWN = 20
@@ -52,6 +52,18 @@ def a_task_is_leased_exactly_while_it_runs() -> Iterator[str]:
     yield from _each(
         Task.objects.exclude(state=TaskState.RUNNING).filter(leased),
         "has a lease, and does not run",
+    )
+
+
+@check
+def a_task_is_finished_exactly_when_it_is_over() -> Iterator[str]:
+    unfinished = Q(finished_at=None)
+    yield from _each(
+        Task.objects.filter(unfinished, state__in=list(TERMINAL)), "over, and has no end"
+    )
+    yield from _each(
+        Task.objects.exclude(state__in=list(TERMINAL)).filter(~unfinished),
+        "has an end, and goes on",
     )
 
 
@@ -158,9 +170,23 @@ def ready_work_is_in_a_lane_that_dispatch_sees() -> Iterator[str]:
 
 @check
 def what_is_held_is_held_by_a_pause() -> Iterator[str]:
-    if Pause.objects.exists():
-        return
-    yield from _each(Lane.objects.filter(readiness=Readiness.HELD), "held, and nothing is paused")
+    """In force, or over and not cleared yet. A pause that went has left behind what it held, for ever."""
+    over_lane = Pause.objects.filter(_covers("tenant") & _covers("queue"), name="")
     yield from _each(
-        Schedule.objects.filter(readiness=Readiness.HELD), "held, and nothing is paused"
+        Lane.objects.filter(~Exists(over_lane), readiness=Readiness.HELD),
+        "held, and no pause is there that holds it",
     )
+    over_task = Pause.objects.filter(
+        _covers("tenant", "lane__tenant") & _covers("queue", "lane__queue"),
+        name=OuterRef("task__name"),
+    )
+    yield from _each(
+        Schedule.objects.filter(~Exists(over_task), readiness=Readiness.HELD),
+        "held, and no pause is there that holds it",
+    )
+
+
+def _covers(part: str, of: str = "") -> Q:
+    """Whether that part of a pause is the one looked for, or empty: all of them."""
+    empty = Q(**{f"{part}__isnull": True}) if part == "tenant" else Q(**{part: ""})
+    return empty | Q(**{part: OuterRef(of or part)})
