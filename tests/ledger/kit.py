@@ -9,11 +9,13 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from scheduling import ledger
+from scheduling.ledger import check
 from scheduling.ledger.values import (
     Claim,
     Fail,
     Failure,
     NewTask,
+    Receipt,
     Settlement,
     Settling,
     Succeed,
@@ -73,3 +75,34 @@ def task(task_id: UUID) -> Task:
 def outcomes(task_id: UUID) -> list[str]:
     """Of the attempts, in the order of their generations."""
     return list(task(task_id).history.values_list("outcome", flat=True))
+
+
+def violations_of(one_check: check.Check) -> list[str]:
+    """What that check finds. It must be one of those that `violations` runs."""
+    assert one_check in check.CHECKS
+    return list(one_check())
+
+
+# The kill switch, thrown by an operator at so many seconds
+
+
+def pause(*, now: float = 0, **scope: Any) -> Receipt:
+    return ledger.pause(**{"by": "operator", **scope}, now=at(now))
+
+
+def resume(*, now: float = 0, **scope: Any) -> Receipt:
+    return ledger.resume(**{"by": "operator", **scope}, now=at(now))
+
+
+def take_all(*, now: float = 0) -> list[Claim]:
+    """Claim as a worker does: again for as long as there may be more."""
+    claims: list[Claim] = []
+    ledger.promote(now=at(now))
+    while (found := ledger.claim(uuid4(), limit=100, now=at(now))).claims or found.contended:
+        claims += found.claims
+    return claims
+
+
+def run_all(*, now: float = 0) -> set[UUID]:
+    """Let everything run that may; answers which tasks did."""
+    return set(run(take_all(now=now), now=at(now)))

@@ -9,38 +9,27 @@ import pytest
 from django.db import connection, transaction
 
 from scheduling import ledger
-from scheduling.ledger.values import Claim
 from scheduling.models import Lane, Pause, Schedule
 from scheduling.states import Readiness, TaskState
 from tenants.models import Tenant
-from tests.ledger.kit import NO_DELAY, START, at, failing, put, run, say, take, task
+from tests.ledger.kit import (
+    NO_DELAY,
+    START,
+    at,
+    failing,
+    pause,
+    put,
+    resume,
+    run,
+    run_all,
+    say,
+    take,
+    take_all,
+    task,
+)
 from tests.races.kit import Session
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
-
-
-def pause(*, now: float = 0, **scope: Any) -> ledger.Receipt:
-    return ledger.pause(**{"by": "operator", **scope}, now=at(now))
-
-
-def resume(*, now: float = 0, **scope: Any) -> ledger.Receipt:
-    return ledger.resume(**{"by": "operator", **scope}, now=at(now))
-
-
-def take_all(limit: int = 100, *, now: float = 0) -> list[Claim]:
-    """Claim as a worker does: again for as long as there may be more."""
-    claims: list[Claim] = []
-    ledger.promote(now=at(now))
-    while (found := ledger.claim(uuid4(), limit=limit, now=at(now))).claims or found.contended:
-        claims += found.claims
-    return claims
-
-
-def run_all(*, now: float = 0) -> set[UUID]:
-    return set(run(take_all(now=now), now=at(now)))
-
-
-# What each scope stops
 
 
 @pytest.mark.parametrize(
@@ -231,137 +220,6 @@ def test_pausing_and_resuming_back_and_forth_loses_nothing(tenant_a: Tenant) -> 
         assert run_all(now=second) == set()
         resume(name="demo.echo", now=second)
     assert run_all(now=5) == set(ids)
-
-
-# Pauses on top of each other
-
-
-@pytest.mark.parametrize(
-    ("wider", "narrower"),
-    [
-        ({}, {"queue": "default"}),
-        ({}, {"name": "demo.echo"}),
-        ({"queue": "default"}, {"queue": "default", "name": "demo.echo"}),
-        ({"name": "demo.echo"}, {"queue": "default", "name": "demo.echo"}),
-        ({"name": "demo.echo"}, {"queue": "default"}),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("first", ["wider", "narrower"])
-def test_what_two_pauses_cover_waits_for_both_to_be_lifted(
-    tenant_a: Tenant, wider: dict[str, Any], narrower: dict[str, Any], first: str
-) -> None:
-    ids = put(tenant_a, 2)
-    pause(**wider)
-    pause(**narrower)
-    assert run_all(now=1) == set()
-    lifted, standing = (wider, narrower) if first == "wider" else (narrower, wider)
-    resume(**lifted, now=2)
-    assert run_all(now=3) == set()
-    resume(**standing, now=4)
-    assert run_all(now=5) == set(ids)
-    assert not Pause.objects.exists()
-
-
-def test_lifting_one_tenants_pause_leaves_the_others_alone(
-    tenant_a: Tenant, tenant_b: Tenant
-) -> None:
-    of_a, of_b = put(tenant_a), put(tenant_b)
-    pause(tenant=tenant_a)
-    pause(tenant=tenant_b)
-    take_all()
-    resume(tenant=tenant_a, now=1)
-    assert run_all(now=1) == set(of_a)
-    resume(tenant=tenant_b, now=2)
-    assert run_all(now=2) == set(of_b)
-
-
-def test_a_tenant_cannot_lift_what_an_operator_paused(tenant_a: Tenant) -> None:
-    ids = put(tenant_a)
-    pause(tenant=tenant_a)
-    receipt = resume(tenant=tenant_a, by="tenant-a", by_tenant=True, now=1)
-    assert (receipt.paused, receipt.by) == (True, "operator")
-    assert run_all(now=1) == set()
-    resume(tenant=tenant_a, now=2)
-    assert run_all(now=2) == set(ids)
-
-
-def test_what_operator_and_tenant_paused_waits_for_both(tenant_a: Tenant) -> None:
-    ids = put(tenant_a)
-    pause(tenant=tenant_a, by="tenant-a", by_tenant=True)
-    pause(tenant=tenant_a, duration=timedelta(seconds=10))
-    assert run_all(now=11) == set()
-    resume(tenant=tenant_a, by="tenant-a", by_tenant=True, now=12)
-    assert run_all(now=12) == set(ids)
-
-
-def test_an_operator_lifts_what_a_tenant_paused(tenant_a: Tenant) -> None:
-    ids = put(tenant_a)
-    pause(tenant=tenant_a, by="tenant-a", by_tenant=True)
-    assert not resume(tenant=tenant_a, now=1).paused
-    assert run_all(now=1) == set(ids)
-
-
-# What the receipts tell
-
-
-def test_a_receipt_names_the_scope_and_counts_what_still_runs_in_it(
-    tenant_a: Tenant, tenant_b: Tenant
-) -> None:
-    put(tenant_a, 2, queue="mail", name="x")
-    put(tenant_a, queue="mail", name="y")
-    put(tenant_b, queue="mail", name="x")
-    take(4)
-    receipt = pause(tenant=tenant_a, queue="mail", name="x", reason="spam", by="ada", now=3)
-    assert receipt == ledger.Receipt(
-        paused=True,
-        scope="tenant=tenant-a queue=mail name=x",
-        reason="spam",
-        by="ada",
-        since=at(3),
-        expires_at=None,
-        in_flight=2,
-    )
-    assert pause(queue="mail").in_flight == 4
-    assert pause().scope == "everything"
-
-
-def test_resuming_what_is_not_paused_says_so_all_the_same(tenant_a: Tenant) -> None:
-    put(tenant_a)
-    take()
-    assert resume(tenant=tenant_a, by="ada", now=3) == ledger.Receipt(
-        paused=False,
-        scope="tenant=tenant-a",
-        reason="",
-        by="ada",
-        since=at(3),
-        expires_at=None,
-        in_flight=1,
-    )
-
-
-def test_resuming_a_narrower_scope_tells_of_the_wider_pause_that_stands(tenant_a: Tenant) -> None:
-    pause(reason="migration")
-    pause(tenant=tenant_a)
-    receipt = resume(tenant=tenant_a, now=1)
-    assert (receipt.paused, receipt.scope, receipt.reason) == (True, "everything", "migration")
-
-
-def test_control_tells_the_widest_pause_over_a_scope(tenant_a: Tenant, tenant_b: Tenant) -> None:
-    pause(tenant=tenant_a, queue="mail")
-    assert not ledger.control(now=START).paused
-    assert not ledger.control(tenant=tenant_a, now=START).paused
-    assert not ledger.control(tenant=tenant_b, queue="mail", now=START).paused
-    inside = ledger.control(tenant=tenant_a, queue="mail", name="x", now=START)
-    assert (inside.paused, inside.scope) == (True, "tenant=tenant-a queue=mail")
-    pause(tenant=tenant_a)
-    assert ledger.control(tenant=tenant_a, queue="mail", now=START).scope == "tenant=tenant-a"
-
-
-def test_control_tells_of_no_pause_that_is_over() -> None:
-    pause(duration=timedelta(seconds=60))
-    assert ledger.control(now=at(59)).paused
-    assert not ledger.control(now=at(60)).paused
 
 
 @pytest.mark.skipif(

@@ -1,0 +1,70 @@
+"""What pausing, resuming and asking are answered with."""
+
+from datetime import timedelta
+
+import pytest
+
+from scheduling import ledger
+from tenants.models import Tenant
+from tests.ledger.kit import START, at, pause, put, resume, take
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
+
+
+def test_a_receipt_names_the_scope_and_counts_what_still_runs_in_it(
+    tenant_a: Tenant, tenant_b: Tenant
+) -> None:
+    put(tenant_a, 2, queue="mail", name="x")
+    put(tenant_a, queue="mail", name="y")
+    put(tenant_b, queue="mail", name="x")
+    take(4)
+    receipt = pause(tenant=tenant_a, queue="mail", name="x", reason="spam", by="ada", now=3)
+    assert receipt == ledger.Receipt(
+        paused=True,
+        scope="tenant=tenant-a queue=mail name=x",
+        reason="spam",
+        by="ada",
+        since=at(3),
+        expires_at=None,
+        in_flight=2,
+    )
+    assert pause(queue="mail").in_flight == 4
+    assert pause().scope == "everything"
+
+
+def test_resuming_what_is_not_paused_says_so_all_the_same(tenant_a: Tenant) -> None:
+    put(tenant_a)
+    take()
+    assert resume(tenant=tenant_a, by="ada", now=3) == ledger.Receipt(
+        paused=False,
+        scope="tenant=tenant-a",
+        reason="",
+        by="ada",
+        since=at(3),
+        expires_at=None,
+        in_flight=1,
+    )
+
+
+def test_resuming_a_narrower_scope_tells_of_the_wider_pause_that_stands(tenant_a: Tenant) -> None:
+    pause(reason="migration")
+    pause(tenant=tenant_a)
+    receipt = resume(tenant=tenant_a, now=1)
+    assert (receipt.paused, receipt.scope, receipt.reason) == (True, "everything", "migration")
+
+
+def test_control_tells_the_widest_pause_over_a_scope(tenant_a: Tenant, tenant_b: Tenant) -> None:
+    pause(tenant=tenant_a, queue="mail")
+    assert not ledger.control(now=START).paused
+    assert not ledger.control(tenant=tenant_a, now=START).paused
+    assert not ledger.control(tenant=tenant_b, queue="mail", now=START).paused
+    inside = ledger.control(tenant=tenant_a, queue="mail", name="x", now=START)
+    assert (inside.paused, inside.scope) == (True, "tenant=tenant-a queue=mail")
+    pause(tenant=tenant_a)
+    assert ledger.control(tenant=tenant_a, queue="mail", now=START).scope == "tenant=tenant-a"
+
+
+def test_control_tells_of_no_pause_that_is_over() -> None:
+    pause(duration=timedelta(seconds=60))
+    assert ledger.control(now=at(59)).paused
+    assert not ledger.control(now=at(60)).paused
