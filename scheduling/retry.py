@@ -24,7 +24,8 @@ def backoff(
 
     Uniform between zero and `ceiling(attempt)`; "Exponential Backoff And Jitter", M. Brooker, 2015.
     """
-    draw = (rng or _rng).random()
+    # The module's own generator is seeded anew in every forked worker; one of ours would not be.
+    draw = rng.random() if rng else random.random()  # noqa: S311  # jitter, no secret
     return ceiling(attempt, base=base, cap=cap) * draw
 
 
@@ -32,6 +33,3 @@ def ceiling(attempt: int, *, base: timedelta = FAILED_BASE, cap: timedelta = CAP
     """The longest delay `backoff` may draw: base, doubled with every attempt, never past the cap."""
     seconds = base.total_seconds() * 2 ** min(max(attempt, 1) - 1, _MOST_DOUBLINGS)
     return min(timedelta(seconds=min(seconds, cap.total_seconds())), cap)
-
-
-_rng = random.Random()
