@@ -33,10 +33,6 @@ class LaneShare:
     room: int | None
     """How many more leases the tenant may have, less than none after its cap was lowered. None: no cap."""
 
-    @property
-    def is_full(self) -> bool:
-        return self.room is not None and self.room <= 0
-
 
 @dataclass(frozen=True, slots=True)
 class Serving:
