@@ -97,6 +97,12 @@ def test_creation_is_narrowed_to_a_half_open_interval(api_a: Api, tenant_a: Tena
     assert ids(api_a, **query) == set(created[1:3])
 
 
+def test_the_ends_of_the_calendar_are_instants_like_others(api_a: Api, tenant_a: Tenant) -> None:
+    task = str(kit.put(tenant_a)[0])
+    assert ids(api_a, created_after="0001-01-01T00:00:00Z") == {task}
+    assert ids(api_a, created_before="9999-12-31T23:59:59.999999Z") == {task}
+
+
 @pytest.mark.parametrize(
     ("query", "field"),
     [

@@ -21,10 +21,10 @@ def narrowed(tasks: TaskQuerySet, asked: Mapping[str, Any]) -> TaskQuerySet:
             case "state":
                 tasks = in_state(tasks, TaskState(value))
             case "created_after":
-                earliest = first_id(value - CLOCKS_APART)
+                earliest = first_id(value, -CLOCKS_APART)
                 tasks = tasks.filter(created_at__gte=value, id__gte=earliest)
             case "created_before":
-                latest = first_id(value + CLOCKS_APART)
+                latest = first_id(value, CLOCKS_APART)
                 tasks = tasks.filter(created_at__lt=value, id__lt=latest)
     return tasks
 
@@ -42,7 +42,10 @@ def in_state(tasks: TaskQuerySet, state: TaskState) -> TaskQuerySet:
             return tasks.filter(state=state)
 
 
-def first_id(instant: datetime) -> UUID:
-    """No id made from that instant on is smaller (UUID version 7 begins with milliseconds)."""
-    milliseconds = max(int(instant.timestamp() * 1000), 0)
+def first_id(instant: datetime, shift: timedelta) -> UUID:
+    """No id made from then on is smaller (UUID version 7 begins with milliseconds).
+
+    Shifted as a number, because the first and the last days of the calendar have no neighbour.
+    """
+    milliseconds = max(int((instant.timestamp() + shift.total_seconds()) * 1000), 0)
     return UUID(int=milliseconds << 80)
