@@ -49,7 +49,7 @@ def problems_of(connection: Any) -> list[CheckMessage]:
                 id="scheduling.E002",
             )
         )
-    elif connection.settings_dict["OPTIONS"].get("transaction_mode") != "IMMEDIATE":
+    elif str(connection.settings_dict["OPTIONS"].get("transaction_mode")).upper() != "IMMEDIATE":
         messages.append(
             Error(
                 "Transactions on the SQLite ledger must begin as writers.",

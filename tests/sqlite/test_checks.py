@@ -1,0 +1,82 @@
+"""An installation that could lose what it accepted does not start."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pysqlite3
+import pytest
+from django.core import checks
+from django.db import connections
+
+from scheduling.checks import Version, loses_committed_pages, problems_of, sqlite_is_safe
+
+
+def database(version: Version = (3, 53, 0), **settings: Any) -> SimpleNamespace:
+    return SimpleNamespace(
+        Database=SimpleNamespace(sqlite_version_info=version),
+        settings_dict={
+            "ENGINE": "scheduling.sqlite",
+            "OPTIONS": {"transaction_mode": "IMMEDIATE"},
+            **settings,
+        },
+    )
+
+
+def ids(messages: list[checks.CheckMessage]) -> list[str | None]:
+    return [message.id for message in messages]
+
+
+@pytest.mark.parametrize(
+    ("version", "unsafe"),
+    [
+        ((3, 7, 17), True),
+        ((3, 40, 1), True),  # Debian 12
+        ((3, 44, 5), True),
+        ((3, 44, 6), False),
+        ((3, 44, 7), False),
+        ((3, 45, 0), True),
+        ((3, 46, 1), True),  # Debian 13
+        ((3, 49, 9), True),
+        ((3, 50, 6), True),
+        ((3, 50, 7), False),
+        ((3, 51, 0), True),
+        ((3, 51, 2), True),
+        ((3, 51, 3), False),
+        ((3, 52, 0), False),
+        ((3, 53, 4), False),
+        ((4, 0, 0), False),
+    ],
+)
+def test_a_library_that_loses_committed_pages_is_refused(version: Version, unsafe: bool) -> None:
+    assert loses_committed_pages(version) is unsafe
+    assert ids(problems_of(database(version))) == ["scheduling.E001"] * unsafe
+
+
+def test_the_refusal_names_the_version_and_says_what_to_do() -> None:
+    (error,) = problems_of(database((3, 40, 1)))
+    assert error.is_serious()
+    assert "3.40.1" in error.msg
+    assert "pysqlite3" in str(error.hint)
+
+
+def test_another_engine_is_refused() -> None:
+    assert ids(problems_of(database(ENGINE="django.db.backends.sqlite3"))) == ["scheduling.E002"]
+
+
+def test_the_mode_of_transactions_may_be_written_in_small_letters() -> None:
+    assert problems_of(database(OPTIONS={"transaction_mode": "immediate"})) == []
+
+
+@pytest.mark.parametrize("options", [{}, {"transaction_mode": "DEFERRED"}])
+def test_transactions_that_begin_as_readers_are_refused(options: dict[str, str]) -> None:
+    assert ids(problems_of(database(OPTIONS=options))) == ["scheduling.E003"]
+
+
+def test_the_library_that_is_installed_is_safe() -> None:
+    assert sqlite_is_safe(databases=list(connections)) == []
+    assert not loses_committed_pages(pysqlite3.sqlite_version_info)
+
+
+def test_the_check_runs_with_the_checks_of_databases_only() -> None:
+    assert sqlite_is_safe(databases=None) == []
+    assert checks.run_checks(tags=[checks.Tags.database], databases=["default"]) == []

@@ -1,0 +1,201 @@
+"""The write gate, between processes and between the threads of one."""
+
+import ctypes
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from scheduling.errors import TaskTimeout
+from scheduling.sqlite.gate import GateTimeout, WriteGate, gate_for
+from tests.sqlite.keeper import Keeper
+from tests.waiting import until
+
+SHORT, LONG = 0.1, 30.0
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.db"
+
+
+@pytest.fixture
+def gate(database: Path) -> WriteGate:
+    """Of this process."""
+    return gate_for(str(database))
+
+
+@pytest.fixture
+def keepers(database: Path) -> Iterator[tuple[Keeper, Keeper]]:
+    """Two other processes."""
+    with ExitStack() as stack:
+        yield stack.enter_context(Keeper(database)), stack.enter_context(Keeper(database))
+
+
+def is_open_here(path: str) -> bool:
+    """Whether this process has the file open."""
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):
+            if str(descriptor.readlink()) == path:
+                return True
+    return False
+
+
+# Between processes
+
+
+def test_one_process_is_inside_at_a_time(keepers: tuple[Keeper, Keeper]) -> None:
+    one, two = keepers
+    assert one.ask("enter 30") == "inside"
+    assert two.ask("enter 0.1") == "timeout"
+    two.tell("enter 30")
+    assert one.ask("leave") == "outside"
+    assert two.answer() == "inside"
+
+
+def test_nobody_loses_count(keepers: tuple[Keeper, Keeper], tmp_path: Path) -> None:
+    counter = tmp_path / "counter"
+    counter.write_text("0")
+    for keeper in keepers:
+        keeper.tell(f"count {counter} 1000")
+    assert [keeper.answer() for keeper in keepers] == ["counted"] * 2
+    assert counter.read_text() == "2000"
+
+
+def test_a_busy_process_lets_the_other_one_in(
+    keepers: tuple[Keeper, Keeper], gate: WriteGate
+) -> None:
+    """It goes in and out until the other one has been inside, however long that takes."""
+    other = keepers[0]
+    inside = Event()
+    other.tell("enter 30")
+
+    def wait_for_the_other() -> None:
+        assert other.answer() == "inside"
+        inside.set()
+        other.ask("leave")
+
+    waiting = Thread(target=wait_for_the_other)
+    waiting.start()
+    while not inside.is_set():
+        gate.enter(gate, LONG)
+        gate.leave(gate)
+    waiting.join()
+
+
+def test_a_killed_holder_lets_go(keepers: tuple[Keeper, Keeper]) -> None:
+    one, two = keepers
+    one.ask("enter 30")
+    two.tell("enter 30")
+    one.kill()
+    assert two.answer() == "inside"
+
+
+def test_a_stopped_holder_is_waited_for_in_vain_until_it_goes_on(
+    keepers: tuple[Keeper, Keeper],
+) -> None:
+    one, two = keepers
+    one.ask("enter 30")
+    one.signal(signal.SIGSTOP)
+    assert two.ask("enter 0.1") == "timeout"
+    assert two.ask("enter 0.1") == "timeout"
+    one.signal(signal.SIGCONT)
+    assert one.ask("leave") == "outside"
+    assert two.ask("enter 30") == "inside"
+    assert one.ask("enter 0.1") == "timeout"
+
+
+def test_a_forked_child_is_not_inside_with_its_parent(keepers: tuple[Keeper, Keeper]) -> None:
+    parent, other = keepers
+    parent.ask("enter 30")
+    assert parent.ask("fork") == "timeout"
+    assert other.ask("enter 0.1") == "timeout", "the child's end let the parent's lock go"
+    parent.ask("leave")
+    assert parent.ask("fork") == "inside"
+    assert other.ask("enter 30") == "inside"
+
+
+def test_who_gave_up_closes_the_file_and_is_not_let_in_later(
+    keepers: tuple[Keeper, Keeper], gate: WriteGate
+) -> None:
+    one, two = keepers
+    one.ask("enter 30")
+    with pytest.raises(GateTimeout):
+        gate.enter(gate, SHORT)
+    one.ask("leave")
+    until(lambda: not is_open_here(gate.path), what="for the file to be closed")
+    assert two.ask("enter 30") == "inside"
+    two.ask("leave")
+    gate.enter(gate, LONG)
+    assert one.ask("enter 0.1") == "timeout"
+    gate.leave(gate)
+
+
+# Between threads
+
+
+def waits(gate: WriteGate, who: object) -> bool:
+    return any(place is who for place, _ in gate._line)
+
+
+def test_threads_are_let_in_first_come_first(gate: WriteGate) -> None:
+    order: list[str] = []
+
+    def write(who: str) -> None:
+        gate.enter(who, LONG)
+        order.append(who)
+        gate.leave(who)
+
+    gate.enter("holder", LONG)
+    threads = [Thread(target=write, args=[who]) for who in ("first", "second", "third")]
+    for thread, who in zip(threads, ("first", "second", "third"), strict=True):
+        thread.start()
+        until(lambda who=who: waits(gate, who), what=f"for the {who}")  # type: ignore[misc]
+    gate.leave("holder")
+    for thread in threads:
+        thread.join()
+    assert order == ["first", "second", "third"]
+
+
+def test_who_gave_up_is_out_of_the_line(gate: WriteGate) -> None:
+    gate.enter("holder", LONG)
+    with pytest.raises(GateTimeout):
+        gate.enter("impatient", SHORT)
+    gate.leave("holder")
+    assert gate.holder is None
+
+
+def test_leaving_from_outside_lets_nobody_else_in(gate: WriteGate) -> None:
+    gate.enter("holder", LONG)
+    gate.leave("somebody else")
+    assert gate.holder == "holder"
+    gate.leave("holder")
+    gate.leave("holder")
+    gate.enter("next", LONG)
+    gate.leave("next")
+
+
+def test_a_thread_that_is_struck_as_it_is_let_in_passes_its_turn_on(gate: WriteGate) -> None:
+    struck = Event()
+
+    def write() -> None:
+        try:
+            gate.enter("victim", LONG)
+        except TaskTimeout:
+            struck.set()
+
+    gate.enter("holder", LONG)
+    victim = Thread(target=write)
+    victim.start()
+    until(lambda: waits(gate, "victim"))
+    assert victim.ident
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(victim.ident), ctypes.py_object(TaskTimeout)
+    )
+    gate.leave("holder")
+    victim.join()
+    assert struck.is_set()
+    assert gate.holder is None
