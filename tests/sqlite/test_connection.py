@@ -96,7 +96,7 @@ def test_booleans_and_durations_come_back_as_they_were_stored(tenant_a: Tenant) 
     ],
 )
 def test_values_go_to_the_database_and_back(
-    value: object, field: models.Field[Any, Any], tenant_a: Tenant
+    value: object, field: "models.Field[Any, Any]", tenant_a: Tenant
 ) -> None:
     assert Tenant.objects.values_list(Value(value, output_field=field), flat=True).get() == value
 
