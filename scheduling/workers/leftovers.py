@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from threading import Lock, Thread, current_thread, local, main_thread
 from typing import Any
 
+import psycopg
 from django.db import Error, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
+from psycopg.pq import TransactionStatus
 
 CHANGES_SESSION = re.compile(
     r"\A\s*+(?!select|insert|update|delete|with|values|savepoint|release|rollback to|explain)"
@@ -99,7 +101,21 @@ def _is_spoilt(connection: BaseDatabaseWrapper) -> bool:
         connection.in_atomic_block
         or connection.closed_in_transaction
         or getattr(connection, "session_changed", False)
+        or _has_hidden_transaction(connection)
     )
+
+
+def _has_hidden_transaction(connection: BaseDatabaseWrapper) -> bool:
+    """One begun on the driver's own connection, past Django. It would hold the others up, or swallow what
+    the next handler writes."""
+    driver = connection.connection
+    if driver is None:
+        return False
+    if isinstance(driver, psycopg.Connection):
+        return driver.info.transaction_status is not TransactionStatus.IDLE
+    with suppress(Error), connection.wrap_database_errors:  # it was closed past Django as well
+        return bool(driver.in_transaction)
+    return False
 
 
 def _discard(connection: BaseDatabaseWrapper) -> None:

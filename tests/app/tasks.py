@@ -148,6 +148,13 @@ def leave_raw_transaction_open() -> None:
 
 
 @task()
+def leave_hidden_transaction_open() -> None:
+    connection.ensure_connection()
+    connection.connection.execute(BEGINS_TO_WRITE[connection.vendor])
+    Tenant.objects.create(slug="left-behind")
+
+
+@task()
 def change_session() -> None:
     with connection.cursor() as cursor:
         cursor.execute(SESSION_CHANGES[connection.vendor])
@@ -176,6 +183,7 @@ def count_tenants(word: str) -> None:
     append(f"{word}: {Tenant.objects.count()} tenants, {session()}")
 
 
+BEGINS_TO_WRITE = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "BEGIN"}
 SESSION_CHANGES = {
     "sqlite": "PRAGMA foreign_keys = OFF",
     "postgresql": "SET statement_timeout = 12345",

@@ -67,6 +67,7 @@ def test_idle_workers_go_on_when_their_connections_were_severed(
 MESSES = [
     tasks.leave_transaction_open,
     tasks.leave_raw_transaction_open,
+    tasks.leave_hidden_transaction_open,
     tasks.change_session,
     tasks.break_connection,
     tasks.query_in_a_thread,
