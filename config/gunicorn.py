@@ -6,7 +6,7 @@ from pathlib import Path
 from config import settings
 
 bind = f"{settings.BIND}:{settings.PORT}"
-worker_class = "gthread"
+worker_class = "config.web_worker.WebWorker"
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
 threads = int(os.environ.get("WEB_THREADS", "4"))
 preload_app = True

@@ -1,0 +1,48 @@
+"""Clients that begin a request and never finish it."""
+
+import signal
+import socket
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from tests.faults.test_concurrent_start import first_match
+from tests.installation import Installation
+
+UNFINISHED_BODY = (
+    b"POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer token-tenant-a\r\n"
+    b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+)
+UNFINISHED_CHUNK = UNFINISHED_BODY.replace(b"Content-Length: 100", b"Transfer-Encoding: chunked")
+UNFINISHED_HEAD = UNFINISHED_BODY[:40]
+
+
+@pytest.fixture
+def address(installation: Installation) -> Iterator[str]:
+    """Of a server with a single thread to serve everybody with."""
+    installation.environment |= {
+        "PORT": "0",
+        "WEB_CONCURRENCY": "1",
+        "WEB_THREADS": "1",
+        "WEB_SECONDS_TO_SEND": "0.1",
+    }
+    with installation.start("serve") as server:
+        try:
+            yield first_match(r"Listening at: (http://\S+)", server)
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.communicate()
+
+
+@pytest.mark.parametrize("beginning", [UNFINISHED_BODY, UNFINISHED_CHUNK, UNFINISHED_HEAD])
+def test_a_client_that_never_finishes_its_request_keeps_nobody_from_being_served(
+    address: str, beginning: bytes
+) -> None:
+    where = urlsplit(address)
+    with socket.create_connection((where.hostname, where.port)) as slow:
+        slow.sendall(beginning)
+        assert httpx.get(f"{address}/healthz", timeout=30).status_code == 200
+        answer = slow.makefile("rb").readline()
+    assert answer in (b"HTTP/1.1 400 Bad Request\r\n", b"")  # a head alone is not worth an answer
