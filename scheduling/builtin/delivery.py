@@ -5,12 +5,13 @@ import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import httpx
 
 from scheduling import payload
 from scheduling.builtin.addresses import resolve
+from scheduling.builtin.line import Line, interruptibly
 from scheduling.errors import PermanentFailure, RentrollError
 
 TIMEOUT = httpx.Timeout(15, connect=5)
@@ -45,9 +46,21 @@ def send(
     The host is resolved here, once, and the connection goes to the very address that was checked; name and
     certificate stay those of the host. Each attempt dials the next address.
 
-    Raises PermanentFailure for a URL that leads nowhere a request may go, DeliveryFailed without an answer.
+    Raises PermanentFailure for a URL that leads nowhere a request may go, DeliveryFailed without an answer,
+    and at once what is raised in the thread that waits.
     """
     target = parse(url)
+    return interruptibly(partial(exchange, method, target, headers, body, attempt))
+
+
+def exchange(
+    method: str,
+    target: httpx.URL,
+    headers: Mapping[str, str],
+    body: bytes | None,
+    attempt: int,
+    line: Line,
+) -> Answer:
     try:
         addresses = resolve(host_of(target), port_of(target))
         address = addresses[(attempt - 1) % len(addresses)]
@@ -58,7 +71,7 @@ def send(
                 target.copy_with(host=address),
                 headers={**headers, "Host": target.netloc.decode("ascii"), "Connection": "close"},
                 content=body,
-                extensions={"sni_hostname": host_of(target)},
+                extensions={"sni_hostname": host_of(target), "trace": line.trace},
             ) as response,
         ):
             return answer_of(response)

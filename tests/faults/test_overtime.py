@@ -1,10 +1,12 @@
 """Scenarios 12, 14, 15: handlers that do not end, end strangely, or are not there."""
 
+import socket
 from collections.abc import Iterable
 from datetime import timedelta
 from uuid import UUID
 
 from scheduling import ledger
+from scheduling.builtin import http
 from scheduling.ledger.values import NewTask
 from scheduling.models import Attempt
 from scheduling.states import DeadReason, TaskState
@@ -28,6 +30,20 @@ def test_handlers_that_python_can_interrupt_are_timed_out_and_their_process_goes
     ]
 
     assert errors_of(overdue) == ["scheduling.errors.TaskTimeout"] * 2
+    after = enqueue(tasks.noop, tenant=tenant_a)
+    wait_for_state(after, TaskState.SUCCEEDED)
+    assert Attempt.objects.values("worker").distinct().count() == 1
+
+
+def test_a_request_to_a_host_that_stays_silent_is_timed_out_and_its_process_goes_on(
+    start_workers: Start, tenant_a: Tenant
+) -> None:
+    start_workers("--processes=1", SLOW_LEASE)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        overdue = enqueue(http.request, url, tenant=tenant_a, max_attempts=1, timeout=SOON)
+        assert errors_of([overdue]) == ["scheduling.errors.TaskTimeout"]
+
     after = enqueue(tasks.noop, tenant=tenant_a)
     wait_for_state(after, TaskState.SUCCEEDED)
     assert Attempt.objects.values("worker").distinct().count() == 1
