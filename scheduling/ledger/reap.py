@@ -1,13 +1,14 @@
 """Reaping: ending the leases of workers that are gone or silent."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import fields
 from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
 
 from scheduling import retry
-from scheduling.ledger.dialects import Ended, Token, dialect
+from scheduling.ledger.dialects import Token, dialect
 from scheduling.ledger.settle import end
 from scheduling.ledger.values import HeldLease, Lose, Release, Settled, Verdict
 from scheduling.models import Lease, Task
@@ -16,7 +17,7 @@ from scheduling.models import Lease, Task
 def held_leases(worker: UUID | None = None) -> list[HeldLease]:
     """The leases as they stand, of one worker or of all. A plain read, outside any transaction."""
     leases = Lease.objects.all() if worker is None else Lease.objects.filter(worker=worker)
-    rows = leases.order_by().values_list("task_id", "worker", "generation", "expires_at", "seconds")
+    rows = leases.order_by().values_list(*(field.name for field in fields(HeldLease)))
     return [HeldLease(*row) for row in rows]
 
 
@@ -37,16 +38,20 @@ def reap(
         return []
     db = dialect()
     with transaction.atomic():
-        ended = db.end_leases(
+        places = db.end_leases(
             [_token(lease) for lease in leases], [lease.expires_at for lease in leases]
         )
+        ended = [leases[place] for place in places]
         charged = [lease for lease in ended if lease.task_id not in uncharged]
         lost = _losses(charged, note)
-        verdicts = [(lease, lost.get(lease.task_id, Release())) for lease in ended]
-        return end(db, verdicts, now or db.now())
+        return end(
+            db,
+            [(lease, lost.get(lease.task_id, Release())) for lease in ended],
+            now or db.now(),
+        )
 
 
-def _losses(leases: Sequence[Ended], note: str) -> dict[UUID, Verdict]:
+def _losses(leases: Sequence[HeldLease], note: str) -> dict[UUID, Verdict]:
     """Each with the backoff of its own attempt."""
     attempts = dict(
         Task.objects.filter(pk__in=[lease.task_id for lease in leases]).values_list(

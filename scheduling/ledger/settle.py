@@ -4,13 +4,12 @@ A lease is ended by deleting its row under (task, generation, worker). Who finds
 nothing that it says changes anything; everyone else's outcome is written in the same transaction.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from uuid import UUID
 
 from django.db import transaction
 
-from scheduling.ledger.dialects import Dialect, Ended, Ending, Standing, Token, dialect
+from scheduling.ledger.dialects import Dialect, Ending, LeaseEnded, Standing, Token, dialect
 from scheduling.ledger.enqueue import place
 from scheduling.ledger.minutes import minute_of
 from scheduling.ledger.refuse import refuse
@@ -34,19 +33,15 @@ def settle(settlements: Sequence[Settlement], *, now: datetime | None = None) ->
 
 
 def _settle(db: Dialect, settlements: Sequence[Settlement], now: datetime | None) -> Settling:
-    verdicts = {token_of(one.claim): one for one in settlements}
-    ended = {token_of_ended(lease): lease for lease in db.end_leases(list(verdicts))}
+    by_token = {token_of(one.claim): one for one in settlements}
+    said = list(by_token.values())
+    places = db.end_leases(list(by_token))
     now = now or db.now()
-    settled = end(
-        db,
-        [(lease, verdicts[token].verdict) for token, lease in ended.items()],
-        now,
-        claims={lease.task_id: verdicts[token].claim for token, lease in ended.items()},
-    )
-    done = {one.task_id for one in settled}
-    missed = [one for token, one in verdicts.items() if token not in ended or token[0] not in done]
-    if not missed:
+    settled = end(db, [(said[place].claim, said[place].verdict) for place in places], now)
+    if len(settled) == len(said):
         return Settling(settled, [])
+    done = {(one.task_id, one.generation) for one in settled}
+    missed = [one for one in said if (one.claim.task_id, one.claim.generation) not in done]
     repeated = _already_settled(missed)
     stale = [one.claim for one in missed if token_of(one.claim) not in repeated]
     refuse(stale, "settle", now)
@@ -56,24 +51,18 @@ def _settle(db: Dialect, settlements: Sequence[Settlement], now: datetime | None
     )
 
 
-def end(
-    db: Dialect,
-    leases: Sequence[tuple[Ended, Verdict]],
-    now: datetime,
-    *,
-    claims: Mapping[UUID, Claim] | None = None,
-) -> list[Settled]:
+def end(db: Dialect, leases: Sequence[tuple[LeaseEnded, Verdict]], now: datetime) -> list[Settled]:
     """Write the ends of leases that were just deleted in this transaction.
 
     Where somebody deleted the task itself there is nothing to write: its lease goes, and holds nobody up.
     """
     if not leases:
         return []
-    standings = _standings(db, leases, claims or {})
+    in_order = sorted(leases, key=lambda pair: pair[0].task_id.int)
     endings = [
-        decide(lease, verdict, standings[lease.task_id], now)
-        for lease, verdict in sorted(leases, key=lambda pair: pair[0].task_id)
-        if lease.task_id in standings
+        decide(lease, verdict, standing, now)
+        for (lease, verdict), standing in zip(in_order, _standings(db, in_order), strict=True)
+        if standing is not None
     ]
     db.finish(endings, now)
     _requeue(db, endings, now)
@@ -85,16 +74,22 @@ def end(
 
 
 def _standings(
-    db: Dialect, leases: Sequence[tuple[Ended, Verdict]], claims: Mapping[UUID, Claim]
-) -> Mapping[UUID, Standing]:
+    db: Dialect, leases: Sequence[tuple[LeaseEnded, Verdict]]
+) -> Sequence[Standing | None]:
     """Successes need nothing of their tasks that the claims did not bring along.
 
     A mixed batch reads them all, because reading locks: some now and some later would be out of order.
     """
+    brought = [
+        Standing.as_claimed(lease)
+        for lease, verdict in leases
+        if isinstance(verdict, Succeed) and isinstance(lease, Claim)
+    ]
+    if len(brought) == len(leases):
+        return brought
     ids = [lease.task_id for lease, _ in leases]
-    if claims and all(isinstance(verdict, Succeed) for _, verdict in leases):
-        return {task_id: Standing.as_claimed(claims[task_id]) for task_id in ids}
-    return db.standings(sorted(ids))
+    read = db.standings(ids)
+    return [read.get(task_id) for task_id in ids]
 
 
 def _requeue(db: Dialect, endings: Sequence[Ending], now: datetime) -> None:
@@ -140,7 +135,3 @@ def _already_settled(missed: Sequence[Settlement]) -> dict[Token, Settled]:
 
 def token_of(claim: Claim) -> Token:
     return (claim.task_id, claim.generation, claim.worker)
-
-
-def token_of_ended(lease: Ended) -> Token:
-    return (lease.task_id, lease.generation, lease.worker)

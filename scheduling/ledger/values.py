@@ -206,6 +206,10 @@ class HeldLease:
     task_id: UUID
     worker: UUID
     generation: int
+    tenant_id: int
+    lane_id: int
+    due_at: datetime
+    acquired_at: datetime
     expires_at: datetime
     seconds: float
 

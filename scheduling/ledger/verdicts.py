@@ -4,7 +4,7 @@ import json
 from datetime import datetime, timedelta
 from typing import assert_never
 
-from scheduling.ledger.dialects import Ended, Ending, Standing
+from scheduling.ledger.dialects import Ending, LeaseEnded, Standing
 from scheduling.ledger.values import (
     Fail,
     Failure,
@@ -18,7 +18,7 @@ from scheduling.ledger.values import (
 from scheduling.states import DeadReason, Outcome, TaskState
 
 
-def decide(lease: Ended, verdict: Verdict, task: Standing, now: datetime) -> Ending:
+def decide(lease: LeaseEnded, verdict: Verdict, task: Standing, now: datetime) -> Ending:
     """What one end writes.
 
     A task whose cancellation was requested is not run again, nor made a dead letter. Nothing is run again
@@ -47,7 +47,7 @@ def decide(lease: Ended, verdict: Verdict, task: Standing, now: datetime) -> End
 
 
 def _again(
-    lease: Ended,
+    lease: LeaseEnded,
     task: Standing,
     outcome: Outcome,
     now: datetime,
@@ -77,7 +77,7 @@ def _again(
 
 
 def _dead(
-    lease: Ended, task: Standing, outcome: Outcome, reason: DeadReason, failure: Failure | None
+    lease: LeaseEnded, task: Standing, outcome: Outcome, reason: DeadReason, failure: Failure | None
 ) -> Ending:
     """A dead letter asks somebody to decide; about a task that was to be cancelled, somebody has."""
     if task.cancel_requested:
@@ -86,13 +86,13 @@ def _dead(
 
 
 def _cancelled(
-    lease: Ended, task: Standing, outcome: Outcome, failure: Failure | None = None
+    lease: LeaseEnded, task: Standing, outcome: Outcome, failure: Failure | None = None
 ) -> Ending:
     return _over(lease, task, outcome, TaskState.CANCELLED, failure=failure)
 
 
 def _over(
-    lease: Ended,
+    lease: LeaseEnded,
     task: Standing,
     outcome: Outcome,
     state: TaskState,

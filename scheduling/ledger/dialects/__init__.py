@@ -11,10 +11,10 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from scheduling.ledger.dialects.interface import (
     Dialect,
-    Ended,
     Ending,
     Head,
     LaneShare,
+    LeaseEnded,
     Listener,
     Serving,
     Standing,
@@ -25,10 +25,10 @@ from scheduling.ledger.dialects.interface import (
 
 __all__ = [
     "Dialect",
-    "Ended",
     "Ending",
     "Head",
     "LaneShare",
+    "LeaseEnded",
     "Listener",
     "Serving",
     "Standing",

@@ -77,17 +77,23 @@ class Started:
     trace_context: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """A lease that was ended, as it stood."""
+class LeaseEnded(Protocol):
+    """What ending a lease needs to know of it. A Claim tells it, and so does a HeldLease."""
 
-    task_id: UUID
-    generation: int
-    worker: UUID
-    tenant_id: int
-    lane_id: int
-    due_at: datetime
-    acquired_at: datetime
+    @property
+    def task_id(self) -> UUID: ...
+    @property
+    def generation(self) -> int: ...
+    @property
+    def worker(self) -> UUID: ...
+    @property
+    def tenant_id(self) -> int: ...
+    @property
+    def lane_id(self) -> int: ...
+    @property
+    def due_at(self) -> datetime: ...
+    @property
+    def acquired_at(self) -> datetime: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +116,7 @@ class Standing:
 class Ending:
     """Everything that settling one lease writes, decided."""
 
-    lease: Ended
+    lease: LeaseEnded
     outcome: Outcome
     state: TaskState
     number: int
@@ -232,8 +238,8 @@ class Dialect(Protocol):
 
     def end_leases(
         self, tokens: Sequence[Token], unchanged_since: Sequence[datetime] | None = None
-    ) -> list[Ended]:
-        """The fence: delete the leases that still stand under their token, and answer which did.
+    ) -> list[int]:
+        """The fence: delete the leases that still stand under their token; the places of those that did.
 
         With `unchanged_since` (one expiry for each token) only those that were not renewed since.
         """

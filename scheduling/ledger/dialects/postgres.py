@@ -18,7 +18,6 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from scheduling.ledger.dialects import notifications
 from scheduling.ledger.dialects.interface import (
-    Ended,
     Ending,
     Head,
     LaneShare,
@@ -184,17 +183,16 @@ RENEW = """
 """
 END_LEASES = """
     WITH standing AS (
-        SELECT lease.task_id
+        SELECT lease.task_id, token.place
         FROM unnest(%s::uuid[], %s::int[], %s::uuid[], %s::timestamptz[])
-            AS token (task_id, generation, worker, unchanged_since)
+            WITH ORDINALITY AS token (task_id, generation, worker, unchanged_since, place)
         JOIN scheduling_lease AS lease USING (task_id, generation, worker)
         WHERE token.unchanged_since IS NULL OR lease.expires_at = token.unchanged_since
         ORDER BY lease.task_id FOR UPDATE OF lease
     )
     DELETE FROM scheduling_lease AS lease
     USING standing WHERE lease.task_id = standing.task_id
-    RETURNING lease.task_id, lease.generation, lease.worker, lease.tenant_id, lease.lane_id,
-              lease.due_at, lease.acquired_at
+    RETURNING standing.place - 1
 """
 STANDINGS = """
     SELECT id, attempts, max_attempts, priority, deadline, cancel_requested_at IS NOT NULL
@@ -443,10 +441,9 @@ class Postgres:
 
     def end_leases(
         self, tokens: Sequence[Token], unchanged_since: Sequence[datetime] | None = None
-    ) -> list[Ended]:
+    ) -> list[int]:
         marks = list(unchanged_since) if unchanged_since is not None else [None] * len(tokens)
-        rows = self._run(END_LEASES, [*_columns(tokens, 3), marks])
-        return [Ended(*row) for row in rows]
+        return [place for (place,) in self._run(END_LEASES, [*_columns(tokens, 3), marks])]
 
     def standings(self, task_ids: Collection[UUID]) -> Mapping[UUID, Standing]:
         return {task: Standing(*row) for task, *row in self._run(STANDINGS, [list(task_ids)])}

@@ -8,7 +8,7 @@ statement costs more than a row. UUIDs are stored as Django stores them, 32 hex 
 import json
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +18,6 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from scheduling import clock
 from scheduling.ledger.dialects import fifos
 from scheduling.ledger.dialects.interface import (
-    Ended,
     Ending,
     Head,
     LaneShare,
@@ -149,13 +148,13 @@ END_LEASES = """
     DELETE FROM scheduling_lease
     WHERE (task_id, generation, worker) IN (
         SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?))
-    RETURNING task_id, generation, worker, tenant_id, lane_id, due_at, acquired_at
+    RETURNING task_id, generation, worker
 """
 END_UNRENEWED_LEASES = """
     DELETE FROM scheduling_lease
     WHERE (task_id, generation, worker, expires_at) IN (
         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?))
-    RETURNING task_id, generation, worker, tenant_id, lane_id, due_at, acquired_at
+    RETURNING task_id, generation, worker
 """
 STANDINGS = """
     SELECT id, attempts, max_attempts, priority, deadline, cancel_requested_at IS NOT NULL
@@ -297,10 +296,12 @@ class SQLite:
         self._run(SET_READINESS, [readiness.value, _hexes(task_ids)])
 
     def start(self, task_ids: Sequence[UUID], now: datetime) -> list[Started]:
-        rows: list[list[Any]] = list(map(list, self._run(START, [_hexes(task_ids), _text(now)])))
-        for row in rows:
-            row[0], row[8] = UUID(row[0]), _instant_or_none(row[8])
-        started = [Started(*row) for row in rows]
+        ids = {task_id.hex: task_id for task_id in task_ids}
+        rows = self._run(START, [json.dumps(list(ids)), _text(now)])
+        started = [
+            Started(ids[task], *row, _instant_or_none(deadline), key, trace)  # type: ignore[call-arg]
+            for task, *row, deadline, key, trace in rows
+        ]
         self._run_many(DROP_SCHEDULES, [(row.task_id.hex,) for row in started])
         return started
 
@@ -349,17 +350,17 @@ class SQLite:
 
     def end_leases(
         self, tokens: Sequence[Token], unchanged_since: Sequence[datetime] | None = None
-    ) -> list[Ended]:
+    ) -> list[int]:
+        keys = [(task.hex, generation, worker.hex) for task, generation, worker in tokens]
         if unchanged_since is None:
-            rows = self._run(END_LEASES, [_tokens(tokens)])
+            rows = self._run(END_LEASES, [json.dumps(keys)])
         else:
-            marks = zip(tokens, unchanged_since, strict=True)
-            wanted = [(task.hex, gen, worker.hex, _text(at)) for (task, gen, worker), at in marks]
-            rows = self._run(END_UNRENEWED_LEASES, [json.dumps(wanted)])
-        return [
-            Ended(UUID(task), gen, UUID(worker), tenant, lane, _instant(due), _instant(acquired))
-            for task, gen, worker, tenant, lane, due, acquired in rows
-        ]
+            marks = zip(keys, unchanged_since, strict=True)
+            rows = self._run(
+                END_UNRENEWED_LEASES, [json.dumps([(*k, _text(at)) for k, at in marks])]
+            )
+        ended = set(rows)
+        return [place for place, key in enumerate(keys) if key in ended]
 
     def standings(self, task_ids: Collection[UUID]) -> Mapping[UUID, Standing]:
         return {
@@ -468,8 +469,9 @@ def _tokens(tokens: Sequence[Token]) -> str:
     return json.dumps([(task.hex, generation, worker.hex) for task, generation, worker in tokens])
 
 
+@lru_cache(maxsize=4096)
 def _text(instant: datetime) -> str:
-    """As Django stores it: naive UTC."""
+    """As Django stores it: naive UTC. The same few instants are written many times over."""
     return str(instant.astimezone(UTC).replace(tzinfo=None))
 
 
