@@ -1,0 +1,98 @@
+"""What reapers, operators and tenants do: reap, cancel, redrive, discard, pause, resume."""
+
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from scheduling import ledger, retry
+from scheduling.errors import LimitExceeded
+from scheduling.ledger.values import HeldLease, Release
+from scheduling.states import TaskState
+from tests.ledger.story.model import ModelTask, Scope
+from tests.ledger.story.stage import TENANTS, Stage
+
+scopes = st.tuples(
+    st.sampled_from(["", *TENANTS]), st.sampled_from(["", "x"]), st.sampled_from(["", "p"])
+)
+
+
+class Upkeep(Stage):
+    @rule()
+    def read_leases(self) -> None:
+        self.read = ledger.held_leases()
+
+    @precondition(lambda self: self.read)
+    @rule(data=st.data())
+    def reap(self, data: st.DataObject) -> None:
+        uncharged = data.draw(st.sets(st.sampled_from([lease.task_id for lease in self.read])))
+        unchanged = {lease.task_id for lease in self.read if self._is_unchanged(lease)}
+        ended = ledger.reap(self.read, uncharged=uncharged, now=self.model.now)
+        assert {one.task_id for one in ended} == unchanged
+        for one in ended:
+            task = self.model.tasks[one.task_id]
+            if task.id in uncharged:
+                self.model.settle(task, Release())
+            else:
+                longest = retry.ceiling(task.attempts + 1, base=retry.LOST_BASE)
+                assert one.due_at is None or one.due_at - self.model.now <= longest
+                self.model.lose(task, one.due_at)
+
+    def _is_unchanged(self, lease: HeldLease) -> bool:
+        task = self.model.tasks.get(lease.task_id)
+        return task is not None and (task.generation, task.worker, task.expires_at) == (
+            lease.generation,
+            lease.worker,
+            lease.expires_at,
+        )
+
+    @precondition(lambda self: self.model.tasks)
+    @rule(data=st.data())
+    def cancel(self, data: st.DataObject) -> None:
+        chosen = data.draw(st.lists(st.sampled_from(list(self.model.tasks.values())), max_size=3))
+        expected = {task.id: self.model.cancel(task) for task in set(chosen)}
+        answers = ledger.cancel([task.id for task in chosen], now=self.model.now)
+        assert [(one.task_id, one.state) for one in answers] == [
+            (task.id, task.state) for task in chosen
+        ]
+        assert {one.task_id: one.requested for one in answers} == expected
+
+    @rule(data=st.data())
+    def redrive(self, data: st.DataObject) -> None:
+        chosen = self._some_dead(data)
+        ids = [task.id for task in chosen]
+        if self.model.has_room_for(Counter(task.tenant for task in chosen)):
+            assert ledger.redrive(ids, now=self.model.now) == len(ids)
+            self.model.redrive(chosen)
+        else:
+            with pytest.raises(LimitExceeded):
+                ledger.redrive(ids, now=self.model.now)
+
+    @rule(data=st.data())
+    def discard(self, data: st.DataObject) -> None:
+        ids = [task.id for task in self._some_dead(data)]
+        assert ledger.discard(ids) == len(ids)
+        for task_id in ids:
+            del self.model.tasks[task_id]
+
+    def _some_dead(self, data: st.DataObject) -> list[ModelTask]:
+        dead = list(self.model.in_state(TaskState.DEAD))
+        return data.draw(st.lists(st.sampled_from(dead), unique_by=id)) if dead else []
+
+    @rule(scope=scopes, seconds=st.sampled_from([None, 10]))
+    def pause(self, scope: Scope, seconds: int | None) -> None:
+        duration = timedelta(seconds=seconds) if seconds else None
+        ledger.pause(**self._named(scope), by="op", duration=duration, now=self.model.now)
+        self.model.pauses[scope] = self.model.now + duration if duration else None
+
+    @rule(scope=scopes)
+    def resume(self, scope: Scope) -> None:
+        ledger.resume(**self._named(scope), by="op", now=self.model.now)
+        self.model.pauses.pop(scope, None)
+
+    def _named(self, scope: Scope) -> dict[str, Any]:
+        tenant, queue, name = scope
+        return {"tenant": self.tenants.get(tenant), "queue": queue, "name": name}

@@ -1,0 +1,198 @@
+"""What clients and workers do: enqueue, claim, renew, settle; also with claims they lost long ago."""
+
+from collections import defaultdict
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from scheduling import ledger
+from scheduling.errors import LimitExceeded
+from scheduling.ledger.values import (
+    Claim,
+    Fail,
+    Failure,
+    NewTask,
+    Release,
+    Settlement,
+    Snooze,
+    Stop,
+    Succeed,
+    Verdict,
+)
+from scheduling.models import Refusal, Task
+from scheduling.states import DeadReason, TaskState
+from tests.ledger.kit import LEASE
+from tests.ledger.story.model import ModelTask
+from tests.ledger.story.stage import NAMES, QUEUES, TENANTS, Stage, delays
+
+MOST_REMEMBERED = 12
+WORKERS = [UUID(int=number) for number in (1, 2, 3)]
+FAILURE = Failure("ValueError", "no luck")
+
+verdicts: st.SearchStrategy[Verdict] = st.one_of(
+    st.just(Succeed()),
+    delays.map(lambda delay: Fail(FAILURE, delay)),
+    st.just(Fail(FAILURE, timedelta(0), unknown_handler=True)),
+    st.just(Fail(FAILURE, None)),
+    delays.map(Snooze),
+    st.just(Release()),
+    st.just(Stop()),
+)
+
+
+class Working(Stage):
+    @rule(
+        tenant=st.sampled_from(TENANTS),
+        queue=st.sampled_from(QUEUES),
+        name=st.sampled_from(NAMES),
+        priority=st.integers(-1, 1),
+        count=st.integers(1, 3),
+        max_attempts=st.integers(1, 3),
+        delay=delays,
+        patience=st.sampled_from([None, None, 6, 25]),
+    )
+    def enqueue(
+        self,
+        *,
+        tenant: str,
+        queue: str,
+        name: str,
+        priority: int,
+        count: int,
+        max_attempts: int,
+        delay: timedelta,
+        patience: int | None,
+    ) -> None:
+        now = self.model.now
+        due_at = now + delay
+        deadline = now + timedelta(seconds=patience) if patience else None
+        task = NewTask(
+            tenant_id=self.tenants[tenant].pk,
+            name=name,
+            queue=queue,
+            priority=priority,
+            max_attempts=max_attempts,
+            due_at=due_at,
+            deadline=deadline,
+        )
+        if not self.model.has_room_for({tenant: count}):
+            with pytest.raises(LimitExceeded):
+                ledger.enqueue([task] * count, now=now)
+            return
+        for accepted in ledger.enqueue([task] * count, now=now):
+            self.model.tasks[accepted.task_id] = ModelTask(
+                accepted.task_id,
+                tenant,
+                queue,
+                name,
+                priority,
+                max_attempts,
+                due_at,
+                deadline,
+                is_ready=due_at <= now,
+            )
+
+    @rule(
+        worker=st.sampled_from(WORKERS),
+        limit=st.integers(1, 5),
+        queues=st.sampled_from([None, ("x",), ("y",)]),
+        promote_first=st.booleans(),
+    )
+    def claim(
+        self, worker: UUID, limit: int, queues: tuple[str, ...] | None, promote_first: bool
+    ) -> None:
+        if promote_first:
+            self.make_ready()
+        late = list(self.model.late())
+        in_order = self.model.may_start(queues or QUEUES)
+        claims = self._claim_until_told_there_is_no_more(worker, limit, queues)
+        self._check_order(claims, in_order)
+        for claim in claims:
+            task = self.model.tasks[claim.task_id]
+            assert (claim.generation, claim.attempt) == (task.generation + 1, task.attempts + 1)
+            assert self.model.room(task.tenant) > 0
+            task.start(claim)
+        self._bury_late_ones(late)
+        if promote_first and len(claims) < limit:
+            left = {task.tenant for task in self.model.may_start(queues or QUEUES)}
+            assert all(self.model.room(tenant) <= 0 for tenant in left), "work was left lying"
+        self.claims = [*self.claims, *claims][-MOST_REMEMBERED:]
+
+    def _claim_until_told_there_is_no_more(
+        self, worker: UUID, limit: int, queues: tuple[str, ...] | None
+    ) -> list[Claim]:
+        claims: list[Claim] = []
+        contended = True
+        while contended and len(claims) < limit:
+            found = ledger.claim(
+                worker,
+                limit=limit - len(claims),
+                queues=queues,
+                lease=LEASE,
+                now=self.model.now,
+            )
+            claims += found.claims
+            contended = found.contended
+        return claims
+
+    def _check_order(self, claims: list[Claim], in_order: list[ModelTask]) -> None:
+        """What was started of each lane is what stands first in it."""
+        started, waiting = defaultdict(list), defaultdict(list)
+        for claim in claims:
+            started[self.slugs[claim.tenant_id], claim.queue].append(claim.task_id)
+        for task in in_order:
+            waiting[task.tenant, task.queue].append(task.id)
+        for lane, ids in started.items():
+            assert ids == waiting[lane][: len(ids)]
+
+    def _bury_late_ones(self, late: list[ModelTask]) -> None:
+        dead = Task.objects.filter(pk__in=[task.id for task in late], state=TaskState.DEAD)
+        for pk, reason in dead.values_list("pk", "dead_reason"):
+            assert reason == DeadReason.DEADLINE_PASSED
+            self.model.tasks[pk].bury(DeadReason(reason))
+
+    @rule(worker=st.sampled_from(WORKERS))
+    def renew(self, worker: UUID) -> None:
+        claims = [claim for claim in self.claims if claim.worker == worker]
+        renewal = ledger.renew(claims, lease=LEASE, now=self.model.now)
+        held = [claim for claim in claims if self._holds(claim)]
+        assert named(renewal.stale) == named(claims) - named(held)
+        tasks = [self.model.tasks[claim.task_id] for claim in held]
+        assert renewal.cancel_requested == {task.id for task in tasks if task.cancel_requested}
+        for task in tasks:
+            task.expires_at = renewal.expires_at
+
+    @precondition(lambda self: self.claims)
+    @rule(data=st.data())
+    def settle(self, data: st.DataObject) -> None:
+        chosen = data.draw(st.lists(st.sampled_from(self.claims), max_size=4, unique_by=id))
+        said = [Settlement(claim, data.draw(verdicts)) for claim in chosen]
+        refused_before = Refusal.objects.count()
+        settling = ledger.settle(said, now=self.model.now)
+        stale = [one.claim for one in said if not self._is_heard(one)]
+        assert named(settling.stale) == named(stale)
+        assert named(settling.settled) == named(chosen) - named(stale)
+        known = sum(claim.task_id in self.model.tasks for claim in stale)
+        assert Refusal.objects.count() == refused_before + known
+        for one in said:
+            if self._holds(one.claim):
+                self.model.settle(self.model.tasks[one.claim.task_id], one.verdict)
+
+    def _holds(self, claim: Claim) -> bool:
+        task = self.model.tasks.get(claim.task_id)
+        return task is not None and task.holds(claim)
+
+    def _is_heard(self, said: Settlement) -> bool:
+        """It holds the lease, or repeats what it said before."""
+        task = self.model.tasks.get(said.claim.task_id)
+        before = task and task.ends.get(said.claim.generation)
+        return self._holds(said.claim) or before == (said.claim.worker, said.verdict.outcome)
+
+
+def named(ones: Any) -> set[tuple[UUID, int]]:
+    """Claims, or answers to them, by task and generation."""
+    return {(one.task_id, one.generation) for one in ones}
