@@ -67,6 +67,7 @@ class _Claiming:
     ) -> None:
         self.db, self.worker, self.limit, self.queues, self.lease = db, worker, limit, queues, lease
         self.pool = pool_of(queues)
+        self.given_now = now
         self.reached, self.now = db.take_turn(now, self.pool)
         self.switch = KillSwitch.at(self.now)
         self.lanes: dict[int, LaneShare] = {}
@@ -153,7 +154,8 @@ class _Claiming:
         chosen = [next(queues[lane_id]) for lane_id in round_.order]
         if not chosen:
             return [], False
-        started = {row.task_id: row for row in self.db.start([h.task_id for h in chosen], self.now)}
+        self.now, rows = self.db.start([head.task_id for head in chosen], self.given_now)
+        started = {row.task_id: row for row in rows}
         late = [head.task_id for head in chosen if head.task_id not in started]
         if late:
             bury(self.db, late, self.now)

@@ -204,10 +204,13 @@ class Dialect(Protocol):
 
     def set_readiness(self, task_ids: Collection[UUID], readiness: Readiness) -> None: ...
 
-    def start(self, task_ids: Sequence[UUID], now: datetime) -> list[Started]:
+    def start(
+        self, task_ids: Sequence[UUID], now: datetime | None
+    ) -> tuple[datetime, list[Started]]:
         """Take tasks out of their schedules and mark them running, under a new generation.
 
-        Those past their deadline are left as they are, and not in the answer.
+        Those past their deadline are left as they are, and not in the answer. The instant of it is later
+        than that of every end of a lease that the claim has seen.
         """
 
     def insert_leases(

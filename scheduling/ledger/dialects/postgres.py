@@ -151,17 +151,19 @@ NAMED_HEADS = HEADS.format(
     name="task.name", join="LEFT JOIN scheduling_task AS task ON task.id = head.task_id"
 )
 START = """
-    WITH chosen AS (
+    WITH turn AS MATERIALIZED (
+        SELECT coalesce(%s::timestamptz, clock_timestamp()) AS at
+    ), chosen AS (
         SELECT id FROM scheduling_task WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE
     ), started AS (
         UPDATE scheduling_task AS task SET state = 'running', generation = generation + 1
-        FROM chosen WHERE task.id = chosen.id AND (deadline IS NULL OR deadline > %s)
+        FROM chosen, turn WHERE task.id = chosen.id AND (deadline IS NULL OR deadline > turn.at)
         RETURNING task.id, name, args, kwargs, generation, attempts, max_attempts, timeout_seconds,
                   deadline, idempotency_key, trace_context
     ), dropped AS (
         DELETE FROM scheduling_schedule USING started WHERE task_id = started.id
     )
-    SELECT * FROM started
+    SELECT turn.at, started.* FROM turn LEFT JOIN started ON true
 """
 INSERT_LEASES = """
     INSERT INTO scheduling_lease
@@ -263,10 +265,11 @@ SERVE_LANES = f"""
     UPDATE scheduling_lane AS lane
     SET virtual_time = turn.virtual_time,
         served_at = coalesce(served.at, lane.served_at),
-        readiness = CASE WHEN lane.id = ANY(%(empty)s) AND NOT EXISTS (
-            SELECT 1 FROM scheduling_schedule AS schedule
+        readiness = CASE WHEN lane.id = ANY(%(empty)s) AND (
+            SELECT schedule.task_id FROM scheduling_schedule AS schedule
             WHERE schedule.lane_id = lane.id AND schedule.readiness = {READY}
-        ) THEN {NOT_DUE} ELSE lane.readiness END
+            ORDER BY schedule.priority DESC, schedule.due_at, schedule.task_id LIMIT 1
+        ) IS NULL THEN {NOT_DUE} ELSE lane.readiness END
     FROM free
     JOIN unnest(%(tenants)s::bigint[], %(turns)s::float8[]) AS turn (tenant_id, virtual_time)
       ON turn.tenant_id = free.tenant_id
@@ -274,7 +277,7 @@ SERVE_LANES = f"""
       ON served.id = free.id
     WHERE lane.id = free.id
     RETURNING lane.id, lane.readiness = {NOT_DUE}
-"""
+"""  # whether a lane is empty is asked in the order of its index: a plain NOT EXISTS scans the table for it
 MOVE_DISPATCH = "UPDATE scheduling_dispatch SET virtual_time = %s WHERE pool = %s"
 NEXT_DUE = f"SELECT min(due_at) FROM scheduling_schedule WHERE readiness = {NOT_DUE}"
 DUE_SCHEDULES = f"""
@@ -386,8 +389,11 @@ class Postgres:
             [readiness.value, list(task_ids)],
         )
 
-    def start(self, task_ids: Sequence[UUID], now: datetime) -> list[Started]:
-        return [Started(*row) for row in self._run(START, [list(task_ids), now])]
+    def start(
+        self, task_ids: Sequence[UUID], now: datetime | None
+    ) -> tuple[datetime, list[Started]]:
+        rows = self._run(START, [now, list(task_ids)]).fetchall()
+        return _utc(rows[0][0]), [Started(*row) for _, *row in rows if row[0]]
 
     def insert_leases(
         self,

@@ -76,7 +76,8 @@ ACTIVATE_LANES = f"""
     SET readiness = {READY},
         virtual_time = (SELECT max(sister.virtual_time) FROM scheduling_lane AS sister
                         WHERE sister.tenant_id = lane.tenant_id)
-    WHERE readiness = {NOT_DUE} AND id IN (SELECT value FROM json_each(?))
+    FROM json_each(?) AS wanted
+    WHERE lane.id = wanted.value AND lane.readiness = {NOT_DUE}
 """
 REACHED = "SELECT virtual_time FROM scheduling_dispatch WHERE pool = ?"
 FIRST_TURN = "INSERT INTO scheduling_dispatch (pool, virtual_time) VALUES (?, 0)"
@@ -112,7 +113,8 @@ NAMED_HEADS = f"""
     ORDER BY schedule.priority DESC, schedule.due_at, schedule.task_id LIMIT ?
 """
 HOLD_LANES = f"""
-    UPDATE scheduling_lane SET readiness = {HELD} WHERE id IN (SELECT value FROM json_each(?))
+    UPDATE scheduling_lane SET readiness = {HELD} FROM json_each(?) AS wanted
+    WHERE scheduling_lane.id = wanted.value
 """
 SET_READINESS = """
     UPDATE scheduling_schedule SET readiness = ? WHERE task_id IN (SELECT value FROM json_each(?))
@@ -135,7 +137,8 @@ MOVE_TENANT = f"""
 """
 MOVE_LANE = "UPDATE scheduling_lane SET served_at = ? WHERE id = ?"
 RETIRE_LANES = f"""
-    UPDATE scheduling_lane SET readiness = {NOT_DUE} WHERE id IN (SELECT value FROM json_each(?))
+    UPDATE scheduling_lane SET readiness = {NOT_DUE} FROM json_each(?) AS empty
+    WHERE scheduling_lane.id = empty.value
 """
 MOVE_DISPATCH = "UPDATE scheduling_dispatch SET virtual_time = ? WHERE pool = ?"
 RENEW = """
@@ -295,7 +298,10 @@ class SQLite:
     def set_readiness(self, task_ids: Collection[UUID], readiness: Readiness) -> None:
         self._run(SET_READINESS, [readiness.value, _hexes(task_ids)])
 
-    def start(self, task_ids: Sequence[UUID], now: datetime) -> list[Started]:
+    def start(
+        self, task_ids: Sequence[UUID], now: datetime | None
+    ) -> tuple[datetime, list[Started]]:
+        now = now or self.now()
         ids = {task_id.hex: task_id for task_id in task_ids}
         rows = self._run(START, [json.dumps(list(ids)), _text(now)])
         started = [
@@ -303,7 +309,7 @@ class SQLite:
             for task, *row, deadline, key, trace in rows
         ]
         self._run_many(DROP_SCHEDULES, [(row.task_id.hex,) for row in started])
-        return started
+        return now, started
 
     def insert_leases(
         self,
