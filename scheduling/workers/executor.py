@@ -44,11 +44,13 @@ class Executor:
         try:
             with acting_for(owner(held.claim.tenant_id, held.claim.tenant)):
                 result = self._perform(execution)
+            verdict = execution.returned(
+                result
+            )  # a result may be a mapping of the handler's making
         except BaseException as error:  # noqa: BLE001  # SystemExit ends an attempt, not the worker
             verdict = execution.failed(error)
             announcements.finished(task, context, held.claim, verdict)
         else:
-            verdict = execution.returned(result)
             announcements.finished(task, context, held.claim, verdict)
         return verdict
 

@@ -21,6 +21,7 @@ from scheduling.ledger_task import LedgerTask
 
 logger = logging.getLogger(__name__)
 
+CLASS_LIMIT = 500
 MESSAGE_LIMIT = 4 * 1024
 TRACEBACK_LIMIT = 32 * 1024
 RESULT_LIMIT = 1024 * 1024
@@ -90,7 +91,7 @@ def backoff(task: LedgerTask, attempt: int) -> timedelta:
         return retry.backoff(attempt)
     try:
         return not_negative(task.backoff(attempt))
-    except Exception:  # any code may stand there, and the failure must be settled
+    except BaseException:  # any code may stand there, and the failure must be settled
         logger.exception("The backoff of %s did not answer; using the default.", task.ledger_name)
         return retry.backoff(attempt)
 
@@ -98,7 +99,7 @@ def backoff(task: LedgerTask, attempt: int) -> timedelta:
 def described(error: BaseException) -> Failure:
     lines = traceback.format_exception(type(error), error, handlers_part(error.__traceback__))
     return Failure(
-        f"{type(error).__module__}.{type(error).__qualname__}",
+        payload.clean_text(f"{type(error).__module__}.{type(error).__qualname__}", CLASS_LIMIT),
         clean_message(error),
         payload.clean_text("".join(lines), TRACEBACK_LIMIT),
     )
@@ -107,7 +108,7 @@ def described(error: BaseException) -> Failure:
 def clean_message(error: BaseException) -> str:
     try:
         message = str(error)
-    except Exception as nested:  # noqa: BLE001  # __str__ of a handler's exception is the handler's code
+    except BaseException as nested:  # noqa: BLE001  # __str__ of a handler's exception is the handler's code
         message = f"(its text cannot be had: {type(nested).__name__})"
     return payload.clean_text(message, MESSAGE_LIMIT)
 

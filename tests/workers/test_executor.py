@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any, NoReturn
@@ -52,6 +53,40 @@ def failure(verdict: Verdict) -> str:
 @task()
 def add(a: int, b: int = 0) -> int:
     return a + b
+
+
+class Lazy(dict[str, int]):
+    """A mapping that finds out late that it cannot be read."""
+
+    def items(self) -> NoReturn:
+        raise ConnectionError("gone")
+
+
+class Rude(Exception):
+    """An exception whose text ends the program."""
+
+    def __str__(self) -> NoReturn:
+        raise SystemExit(9)
+
+
+@task()
+def give_what_cannot_be_read() -> Lazy:
+    return Lazy(a=1)
+
+
+@task()
+def be_rude() -> NoReturn:
+    raise Rude
+
+
+@task(backoff=lambda attempt: sys.exit(9))
+def exit_in_its_backoff() -> NoReturn:
+    raise ValueError
+
+
+@task()
+def raise_what_has_no_storable_name() -> NoReturn:
+    raise type("Name", (Exception,), {"__qualname__": "\0"})
 
 
 @task()
@@ -284,3 +319,18 @@ def test_receiver_that_raises_does_not_reach_the_handler(
         assert executor.execute(held(claim_of(add, 1))) == Succeed("1")
     finally:
         task_started.disconnect(break_)
+
+
+@pytest.mark.parametrize(
+    ("declared", "error"),
+    [
+        (give_what_cannot_be_read, "builtins.ConnectionError"),
+        (be_rude, f"{__name__}.Rude"),
+        (exit_in_its_backoff, "builtins.ValueError"),
+        (raise_what_has_no_storable_name, f"{__name__}.\\u0000"),
+    ],
+)
+def test_what_a_handler_leaves_behind_is_code_too_and_ends_no_more_than_its_attempt(
+    executor: Executor, declared: Any, error: str
+) -> None:
+    assert failure(executor.execute(held(claim_of(declared)))) == error
