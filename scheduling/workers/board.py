@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from enum import IntEnum
 from uuid import UUID
 
-HEADER = struct.Struct("<QBB6xQQQQ")
-"""Confessing record (counted from 1, 0 for none), signed off, absolved, then the tally."""
+HEADER = struct.Struct("<QBB6xQQQQQ")
+"""Confessing record (counted from 1, 0 for none), signed off, absolved, the tally, and beats."""
 CONFESSION = struct.Struct("<Q")
 SIGNED_OFF_AT = 8
 ABSOLVED_AT = 9
 TALLY = struct.Struct("<QQQQ")
 TALLY_AT = 16
+BEATS = struct.Struct("<Q")
+BEATS_AT = TALLY_AT + TALLY.size
 RECORD = struct.Struct("<16sQQB")
 """Task id, generation, thread, and last, so that it vouches for the rest, the stage."""
 STAGE_AT = RECORD.size - 1
@@ -103,6 +105,10 @@ class Board:
             self._memory, TALLY_AT, total.done, total.failed, total.retried, total.refused
         )
 
+    def beat(self) -> None:
+        """The process is alive, and its threads get their turns."""
+        BEATS.pack_into(self._memory, BEATS_AT, self.beats() + 1)
+
     # Read by the supervisor
 
     def confessed(self) -> int | None:
@@ -118,6 +124,10 @@ class Board:
 
     def tally(self) -> Tally:
         return Tally(*TALLY.unpack_from(self._memory, TALLY_AT))
+
+    def beats(self) -> int:
+        (beats,) = BEATS.unpack_from(self._memory, BEATS_AT)
+        return int(beats)
 
     def records(self) -> list[Record]:
         """Of the claims that were started and not settled."""

@@ -11,6 +11,7 @@ from scheduling.workers.appetite import MOST_AHEAD
 from scheduling.workers.board import Board, Tally
 from scheduling.workers.fork import fork
 from scheduling.workers.options import Options
+from scheduling.workers.pulse import Pulse
 from scheduling.workers.undertaking import Death
 
 TRACEBACK_LIMIT = 4000
@@ -25,6 +26,7 @@ class Child:
         self.worker: UUID = uuid4()
         self.was_killed = False
         self._options = options
+        self._pulse = Pulse(options.lease)
         self.board = Board(options.threads + MOST_AHEAD)  # all that is ever claimed and not settled
         self._crash_report = tempfile.TemporaryFile()  # noqa: SIM115  # closed in `forget`
         self.pid = fork(partial(self._live, lifeline))
@@ -42,6 +44,14 @@ class Child:
     def kill(self) -> None:
         """End it now. What it ran is not to blame."""
         self.was_killed = True
+        os.kill(self.pid, signal.SIGKILL)
+
+    def has_frozen(self) -> bool:
+        """Ask once a look: whether it has got nothing done for so long that it never will."""
+        return self._pulse.has_stopped(self.board.beats())
+
+    def end_frozen(self) -> None:
+        """End it now. Something that it ran is to blame."""
         os.kill(self.pid, signal.SIGKILL)
 
     def was_of_use(self) -> bool:

@@ -2,15 +2,17 @@
 
 import signal
 import sys
+from functools import partial
 from typing import IO
 from uuid import UUID
 
-from scheduling.workers import announcements, blame, leftovers
+from scheduling.workers import announcements, blame, leftovers, pulse
 from scheduling.workers.board import Board
 from scheduling.workers.doorbell import Doorbell
 from scheduling.workers.fork import HANDLED
 from scheduling.workers.options import Options
 from scheduling.workers.pool import Pool
+from scheduling.workers.vital import start_vital_thread
 
 SWITCH_INTERVAL = 0.001
 """Seconds a handler may keep the interpreter while others wait for it. With Python's own five milliseconds
@@ -31,6 +33,7 @@ def live(
     blame.own_up(board, crash_report)
     leftovers.watch_connections()
     announcements.without_the_framework()
+    start_vital_thread("pulse", partial(pulse.beat, board))
     pool = Pool(worker, options, board, bell, lifeline)
     if not pool.run():
         board.absolve()

@@ -21,6 +21,7 @@ from scheduling.workers.child import Child, how_it_ended
 from scheduling.workers.doorbell import Doorbell
 from scheduling.workers.fork import HANDLED, fork
 from scheduling.workers.options import Options
+from scheduling.workers.pulse import LOOK
 from scheduling.workers.seat import Seat
 
 logger = logging.getLogger(__name__)
@@ -46,6 +47,7 @@ class Supervisor:
         self._earlier = Tally()
         """Of the children that have ended."""
         self._reports_at = clock.monotonic() + REPORT_PERIOD
+        self._looks_at = clock.monotonic() + LOOK
         self._kills_at: float | None = None
         """When patience with the children ends. None: nobody asked to stop."""
 
@@ -87,9 +89,9 @@ class Supervisor:
 
     def _next_instant(self) -> float:
         if self._kills_at is not None:
-            return min(self._kills_at, self._reports_at)
+            return min(self._kills_at, self._reports_at, self._looks_at)
         tries = [at for seat in self._seats if (at := seat.free_at()) is not None]
-        return min([self._reports_at, *tries])
+        return min([self._reports_at, self._looks_at, *tries])
 
     def _stop(self, why: str) -> None:
         children = self._children()
@@ -111,9 +113,18 @@ class Supervisor:
         if self._kills_at is not None and now >= self._kills_at:
             self._kills_at = float("inf")
             self._kill()
+        if now >= self._looks_at:
+            self._looks_at = now + LOOK
+            self._end_frozen()
         if now >= self._reports_at:
             self._reports_at = now + REPORT_PERIOD
             self._report("Workers run")
+
+    def _end_frozen(self) -> None:
+        for child in self._children():
+            if child.has_frozen():
+                logger.error("Worker process %d gets nothing done any more; ending it.", child.pid)
+                child.end_frozen()
 
     def _bury(self) -> None:
         """Take leave of every process that ended."""
