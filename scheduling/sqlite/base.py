@@ -2,8 +2,10 @@
 
 import datetime
 import decimal
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import pysqlite3
@@ -82,6 +84,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     transaction_mode: str | None
     gate: WriteGate | None = None
+    _path: Path
+    _file: os.stat_result
+    """As it was opened. Both are known when there is a gate, so not of a database in memory."""
 
     def get_connection_params(self) -> dict[str, Any]:
         params = super().get_connection_params()
@@ -97,6 +102,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if not self.is_in_memory_db():
             guard_against_the_standard_module(conn_params["database"])
             self.gate = gate_for(str(conn_params["database"]))
+            self._path = Path(conn_params["database"])
+            self._file = self._path.stat()
         return connection
 
     def create_cursor(self, name: str | None = None) -> Any:
@@ -108,11 +115,29 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self.connection.execute("SELECT 1")
         except Database.Error:
             return False
-        return True
+        return self._has_its_file()
+
+    def _has_its_file(self) -> bool:
+        """Whether the file that is open still is the one of that name."""
+        if self.gate is None:
+            return True
+        try:
+            return os.path.samestat(self._path.stat(), self._file)
+        except FileNotFoundError:
+            return False
+
+    def _require_its_file(self) -> None:
+        """A file that was deleted or replaced can be written to for as long as it is open, and is lost after."""
+        if not self._has_its_file():
+            self.close()
+            raise OperationalError(
+                f"{self._path} was deleted or replaced while it was open. Nothing was written."
+            )
 
     # A transaction is begun, and ended, in exactly one of the following ways, which the stubs do not know.
 
     def _start_transaction_under_autocommit(self) -> None:
+        self._require_its_file()
         self._enter_gate()
         try:
             super()._start_transaction_under_autocommit()  # type: ignore[misc]
