@@ -1,10 +1,11 @@
 """Every address of the project."""
 
-from django.urls import include, path
+from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
 from scheduling.admin import console
 from scheduling.api.health import HealthView, ReadyView
+from scheduling.api.v1.fallbacks import no_such_address
 
 urlpatterns = [
     path("v1/", include("scheduling.api.v1.urls")),
@@ -12,6 +13,7 @@ urlpatterns = [
     path("readyz", ReadyView.as_view(), name="ready"),
     path("admin/", console.urls),
     path("", RedirectView.as_view(pattern_name="admin:index")),
+    re_path(r"^(?!admin(?:/|$))", no_such_address),
 ]
 
 handler400 = "scheduling.api.v1.fallbacks.bad_request"

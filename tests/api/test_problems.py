@@ -80,9 +80,17 @@ def test_nothing_at_an_address_is_a_problem(api_a: Api, method: str, address: st
     assert problem(api_a.send(method, address, {})) == (404, "not-found")
 
 
-def test_with_debug_on_the_api_still_answers_in_json(api_a: Api, settings: Settings) -> None:
+@pytest.mark.parametrize("address", ["/v1/nope", "/nope", "/v2/tasks", "/metricz"])
+def test_with_debug_on_the_api_still_answers_in_json(
+    api_a: Api, settings: Settings, address: str
+) -> None:
     settings.DEBUG = True
-    assert problem(api_a.get("/v1/nope")) == (404, "not-found")
+    assert problem(api_a.get(address)) == (404, "not-found")
+
+
+def test_the_console_is_found_without_its_slash(api_a: Api) -> None:
+    answer = api_a.get("/admin")
+    assert (answer.status_code, answer["Location"]) == (301, "/admin/")
 
 
 @pytest.mark.parametrize(
@@ -191,16 +199,20 @@ def test_a_fault_of_ours_tells_nothing_of_itself(
     assert "the secret sauce" in caplog.text
 
 
-def test_no_error_page_shows_a_token(
-    tenant_a: Tenant, fault: Callable[[Exception], None], settings: Settings
+def test_with_debug_on_a_fault_of_ours_is_told_in_the_same_words_and_logged_without_the_token(
+    tenant_a: Tenant,
+    fault: Callable[[Exception], None],
+    settings: Settings,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     settings.DEBUG = True
     secret = ApiToken.objects.issue(tenant=tenant_a)[1]
     fault(RuntimeError("boom"))
-    page = Api(secret).enqueue()
-    assert page.status_code == 500
-    assert b"boom" in page.content
-    assert secret.encode() not in page.content
+    answer = Api(secret).enqueue()
+    assert problem(answer) == (500, "internal-error")
+    assert "boom" not in answer.content.decode()
+    assert caplog.text.count("RuntimeError: boom") == 1
+    assert secret not in caplog.text
 
 
 def test_the_console_keeps_its_pages(client: Any) -> None:

@@ -9,8 +9,6 @@ from django.views import defaults
 from django.views.decorators.csrf import csrf_exempt
 
 from scheduling.api.v1 import problems
-from scheduling.api.v1.kinds import Kind
-from scheduling.api.v1.problems import Problem
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
@@ -34,23 +32,17 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponseBa
 def server_error(request: HttpRequest) -> HttpResponseBase:
     if is_for_people(request):
         return defaults.server_error(request)
-    return problems.response(fault_of_ours(), request)
+    return problems.response(problems.fault_of_ours(), request)
 
 
 @csrf_exempt  # nothing here changes anything, and a 403 about cookies would puzzle an API client
-def no_such_address(request: HttpRequest, rest: str) -> HttpResponseBase:
-    """For whatever under `/v1/` no view takes: with DEBUG on, Django would answer with a page."""
+def no_such_address(request: HttpRequest) -> HttpResponseBase:
+    """For whatever no view takes, the console's apart: with DEBUG on, Django would answer with a page."""
     return answer(request, Http404())
 
 
 def answer(request: HttpRequest, exception: Exception) -> HttpResponseBase:
-    return problems.response(problems.problem_of(exception) or fault_of_ours(), request)
-
-
-def fault_of_ours() -> Problem:
-    return Problem(
-        Kind.INTERNAL_ERROR, "The fault has been logged. Trying again is safe with a key."
-    )
+    return problems.response(problems.problem_of(exception) or problems.fault_of_ours(), request)
 
 
 def is_for_people(request: HttpRequest) -> bool:

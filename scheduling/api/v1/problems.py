@@ -14,6 +14,7 @@ from django.core.exceptions import BadRequest, PermissionDenied, SuspiciousOpera
 from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, JsonResponse, UnreadablePostError
 from django.utils.encoding import escape_uri_path
+from django.utils.log import log_response
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
 
@@ -57,17 +58,25 @@ class Refused(Exception):
         super().__init__(detail)
 
 
-def handler(error: Exception, context: Mapping[str, Any]) -> Response | None:
-    """REST framework's hook. None for a fault of ours: Django logs it and answers 500."""
-    problem = problem_of(error)
-    if problem is None:
-        return None
-    return Response(
-        problem.members(context["request"].path),
+def handler(error: Exception, context: Mapping[str, Any]) -> Response:
+    """REST framework's hook. Also a fault of ours is answered here: with DEBUG on, Django would send a page."""
+    request = context["request"]
+    problem = problem_of(error) or fault_of_ours()
+    answer = Response(
+        problem.members(request.path),
         status=problem.kind.status,
         headers=dict(problem.headers),
         content_type=MEDIA_TYPE,
     )
+    if problem.kind is Kind.INTERNAL_ERROR:
+        log_response(
+            "Internal Server Error: %s",
+            request.path,
+            response=answer,
+            request=request._request,
+            exception=error,
+        )
+    return answer
 
 
 def response(problem: Problem, request: HttpRequest) -> JsonResponse:
@@ -207,6 +216,12 @@ def _(error: Exception) -> Problem:
 
 
 # Parts
+
+
+def fault_of_ours() -> Problem:
+    return Problem(
+        Kind.INTERNAL_ERROR, "The fault has been logged. Trying again is safe with a key."
+    )
 
 
 def invalid(faults: Mapping[str, str]) -> Problem:

@@ -2,7 +2,6 @@
 
 from django.urls import path
 
-from scheduling.api.v1 import fallbacks
 from scheduling.api.v1.execution_control import ExecutionControlView
 from scheduling.api.v1.tasks import CancelView, RedriveView, TasksView, TaskView
 
@@ -12,5 +11,4 @@ urlpatterns = [
     path("tasks/<str:task_id>/cancel", CancelView.as_view(), name="task-cancel"),
     path("tasks/<str:task_id>/redrive", RedriveView.as_view(), name="task-redrive"),
     path("execution-control", ExecutionControlView.as_view(), name="execution-control"),
-    path("<path:rest>", fallbacks.no_such_address),
 ]
