@@ -89,7 +89,10 @@ class Claim:
 
     def arguments(self) -> tuple[list[Any], dict[str, Any]]:
         """Decode the payload. Raises ValueError for a row that somebody corrupted."""
-        args, kwargs = json.loads(self.args_json), json.loads(self.kwargs_json)
+        try:
+            args, kwargs = json.loads(self.args_json), json.loads(self.kwargs_json)
+        except RecursionError as error:
+            raise ValueError("The stored arguments are nested too deep to be read.") from error
         if not isinstance(args, list) or not isinstance(kwargs, dict):
             raise ValueError("The stored arguments are not a list and an object.")
         return args, kwargs

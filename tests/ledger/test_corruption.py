@@ -5,6 +5,7 @@ unpacked. A schedule or a lease whose task was deleted goes with the claim or th
 left is the count of a task that came in and never finished, and `checkledger` tells of it.
 """
 
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -45,6 +46,16 @@ def test_arguments_of_the_wrong_shape_fail_their_own_task_only(
     run([claims[good]])
     assert (task(bad).state, task(good).state) == (TaskState.DEAD, TaskState.SUCCEEDED)
     assert check.violations() == []
+
+
+def test_arguments_nested_too_deep_to_be_read_are_told_like_any_that_are_broken(
+    tenant_a: Tenant,
+) -> None:
+    put(tenant_a)
+    (claim,) = take()
+    deep = "[" * 100_000 + "]" * 100_000
+    with pytest.raises(ValueError, match="nested too deep"):
+        replace(claim, args_json=deep).arguments()
 
 
 def test_a_schedule_whose_task_is_gone_is_dropped_by_the_claim_that_meets_it(
