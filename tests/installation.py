@@ -1,6 +1,7 @@
 """An installation of its own for tests that need real processes: an empty DATA_DIR and an empty ledger."""
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -43,3 +44,14 @@ def empty_postgres(server_url: str) -> str:
     with psycopg.connect(server_url, autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}"')
     return urlsplit(server_url)._replace(path=f"/{name}").geturl()
+
+
+def first_match(pattern: str, process: subprocess.Popen[str]) -> str:
+    """What the pattern's group matches in the first line of output that it matches at all."""
+    seen = []
+    assert process.stdout
+    for line in process.stdout:
+        seen.append(line)
+        if found := re.search(pattern, line):
+            return found[1]
+    raise AssertionError("It ended before it said so:\n" + "".join(seen))

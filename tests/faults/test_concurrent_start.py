@@ -1,13 +1,11 @@
 """Many servers that start at once on an empty installation set it up once, and none of them fails."""
 
-import re
 import signal
-from subprocess import Popen
 
 import httpx
 import pytest
 
-from tests.installation import Installation
+from tests.installation import Installation, first_match
 
 pytestmark = pytest.mark.timeout(180)  # dozens of processes, on as few cores as there are
 
@@ -36,14 +34,3 @@ def test_eight_web_workers_serve_an_empty_installation_until_asked_to_stop(
             server.send_signal(signal.SIGTERM)
             rest, _ = server.communicate()
     assert server.returncode == 0, rest
-
-
-def first_match(pattern: str, process: Popen[str]) -> str:
-    """What the pattern's group matches in the first line of output that it matches at all."""
-    seen = []
-    assert process.stdout
-    for line in process.stdout:
-        seen.append(line)
-        if found := re.search(pattern, line):
-            return found[1]
-    raise AssertionError("It ended before it said so:\n" + "".join(seen))

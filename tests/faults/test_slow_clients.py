@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from tests.faults.test_concurrent_start import first_match
-from tests.installation import Installation
+from tests.installation import Installation, first_match
 
 UNFINISHED_BODY = (
     b"POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer token-tenant-a\r\n"

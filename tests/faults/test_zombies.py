@@ -5,7 +5,8 @@ import signal
 
 import pytest
 
-from scheduling.models import Attempt, Refusal
+from scheduling import ledger
+from scheduling.models import Attempt, Lease, Refusal
 from scheduling.states import TaskState
 from tenants.models import Tenant
 from tests.app import tasks
@@ -35,6 +36,27 @@ def test_stopped_worker_that_comes_back_and_succeeds_is_refused(
     until(lambda: Refusal.objects.filter(task=task_id, generation=1).exists())
     assert outcomes(task_id) == ["lost", "succeeded"]
     assert the_task(task_id).state == TaskState.SUCCEEDED
+
+
+def test_stopped_worker_that_comes_back_beside_its_successor_notices_and_leaves_the_task_to_it(
+    start_workers: Start, effects: Effects, tenant_a: Tenant
+) -> None:
+    start_workers("--processes=1", SHORT_LEASE)
+    task_id = enqueue(tasks.hold_until_told, "a", tenant=tenant_a)
+    effects.wait_for("a started 1")
+    zombie = pid_that_runs(task_id)
+    os.kill(zombie, signal.SIGSTOP)
+    start_workers("--processes=1", SHORT_LEASE)
+    effects.wait_for("a started 2")
+
+    os.kill(zombie, signal.SIGCONT)
+
+    effects.wait_for("a stopped 1")  # it noticed by itself that it is one
+    until(lambda: Refusal.objects.filter(task=task_id, generation=1).exists())
+    assert Lease.objects.get(pk=task_id).generation == 2
+    ledger.cancel([task_id])
+    wait_for_state(task_id, TaskState.CANCELLED)
+    assert outcomes(task_id) == ["lost", "cancelled"]
 
 
 def test_task_longer_than_its_lease_runs_once_while_it_is_renewed(

@@ -1,0 +1,48 @@
+"""A tenant that floods the ledger, and another that has a little to do: whom the second one waits for."""
+
+from scheduling.models import Attempt, Schedule
+from scheduling.states import TaskState
+from scheduling.workers import appetite
+from tenants.models import Tenant
+from tests.app import tasks
+from tests.faults.conftest import Start
+from tests.faults.kit import Effects, enqueue, wait_for_state
+
+FLOOD = 8000
+PROCESSES = THREADS = 2
+A_CLAIM_EACH = PROCESSES * (THREADS + appetite.MOST_AHEAD)
+"""Tasks that may be claimed while one is on its way in; by order of arrival it would wait for the flood."""
+
+
+def test_task_of_a_quiet_tenant_is_overtaken_by_no_more_than_the_claims_under_way(
+    start_workers: Start, effects: Effects, tenant_a: Tenant, tenant_b: Tenant
+) -> None:
+    Tenant.objects.update(rate_per_second=None, max_queued=None)
+    backend = tasks.effect.get_backend()
+    loud = tasks.effect.using(tenant=tenant_a)
+    backend.bulk_enqueue([(loud, ["loud"], {})] * FLOOD)
+    start_workers(f"--processes={PROCESSES}", f"--threads={THREADS}")
+    effects.wait_for("loud")
+
+    for number in range(10):
+        task_id = enqueue(tasks.effect, f"quiet {number}", tenant=tenant_b)
+        wait_for_state(task_id, TaskState.SUCCEEDED)
+
+    assert waiting(tenant_a) > A_CLAIM_EACH, "the flood was over too soon to tell"
+    overtaken = [overtakers(attempt, tenant_a) for attempt in attempts_of(tenant_b)]
+    assert len(overtaken) == 10
+    assert max(overtaken) <= A_CLAIM_EACH
+
+
+def waiting(tenant: Tenant) -> int:
+    return Schedule.objects.filter(task__tenant=tenant).count()
+
+
+def attempts_of(tenant: Tenant) -> list[Attempt]:
+    return list(Attempt.objects.filter(task__tenant=tenant))
+
+
+def overtakers(attempt: Attempt, loud: Tenant) -> int:
+    """How many tasks of the loud tenant started while this one was due and waited."""
+    waited = {"started_at__gt": attempt.due_at, "started_at__lt": attempt.started_at}
+    return Attempt.objects.filter(task__tenant=loud, **waited).count()
