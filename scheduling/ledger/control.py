@@ -178,6 +178,7 @@ def in_flight(tenant: Tenant | None, queue: str, name: str) -> int:
         leases = leases.filter(tenant=tenant)
     if queue:
         leases = leases.filter(lane__queue=queue)
-    if name:  # of few leases: a join would be free to look through all tasks instead
-        return Task.objects.filter(pk__in=leases.values("task"), name=name).count()
-    return leases.count()
+    if not name:
+        return leases.count()
+    ids = list(leases.order_by().values_list("task", flat=True))  # few; a join may prefer to read all tasks
+    return Task.objects.filter(pk__in=ids, name=name).count()

@@ -33,6 +33,10 @@ class LaneShare:
     room: int | None
     """How many more leases the tenant may have, less than none after its cap was lowered. None: no cap."""
 
+    def place(self) -> tuple[float, float, int]:
+        """Lanes are served in this order."""
+        return self.virtual_time, self.served_at, self.lane_id
+
 
 @dataclass(frozen=True, slots=True)
 class Serving:

@@ -124,14 +124,20 @@ READY_LANES = f"""
            CASE WHEN tenant.max_in_flight IS NOT NULL THEN tenant.max_in_flight - (
                SELECT count(*) FROM scheduling_lease AS lease WHERE lease.tenant_id = lane.tenant_id)
            END
-    FROM scheduling_lane AS lane
+    FROM {{lanes}} AS lane
     JOIN tenants_tenant AS tenant ON tenant.id = lane.tenant_id
-    WHERE lane.readiness = {READY} {{queues}}
+    WHERE lane.readiness = {READY}
     ORDER BY lane.virtual_time, lane.served_at, lane.id
-    LIMIT %s OFFSET %s
+    LIMIT %(limit)s OFFSET %(skip)s
 """
-READY_LANES_ANY_QUEUE = READY_LANES.format(queues="")
-READY_LANES_IN_QUEUES = READY_LANES.format(queues="AND lane.queue = ANY(%s)")
+READY_LANES_ANY_QUEUE = READY_LANES.format(lanes="scheduling_lane")
+READY_LANES_IN_QUEUES = READY_LANES.format(
+    lanes=f"""unnest(%(queues)s::text[]) AS wanted (queue) CROSS JOIN LATERAL (
+        SELECT * FROM scheduling_lane AS lane
+        WHERE lane.queue = wanted.queue AND lane.readiness = {READY}
+        ORDER BY lane.virtual_time, lane.served_at, lane.id LIMIT %(skip)s + %(limit)s
+    )"""
+)  # the first ones of each queue in the order of its index, and of those the first ones
 HEADS = f"""
     SELECT head.task_id, wanted.lane_id, head.due_at, {{name}}
     FROM unnest(%s::bigint[], %s::bigint[]) WITH ORDINALITY AS wanted (lane_id, count, place)
@@ -374,9 +380,10 @@ class Postgres:
         return list(self._run(PAUSES, [now]))
 
     def ready_lanes(self, queues: Collection[str] | None, skip: int, limit: int) -> list[LaneShare]:
+        values: dict[str, Any] = {"skip": skip, "limit": limit}
         if queues is None:
-            return [LaneShare(*row) for row in self._run(READY_LANES_ANY_QUEUE, [limit, skip])]
-        values = [list(queues), limit, skip]
+            return [LaneShare(*row) for row in self._run(READY_LANES_ANY_QUEUE, values)]
+        values["queues"] = list(set(queues))
         return [LaneShare(*row) for row in self._run(READY_LANES_IN_QUEUES, values)]
 
     def heads(self, wanted: Mapping[int, int], *, named: bool) -> list[Head]:

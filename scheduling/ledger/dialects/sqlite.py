@@ -93,14 +93,12 @@ READY_LANES = f"""
                WHERE tenant.max_in_flight IS NOT NULL AND lease.tenant_id = lane.tenant_id)
     FROM scheduling_lane AS lane
     JOIN tenants_tenant AS tenant ON tenant.id = lane.tenant_id
-    WHERE lane.readiness = {READY} {{queues}}
+    WHERE lane.readiness = {READY} {{queue}}
     ORDER BY lane.virtual_time, lane.served_at, lane.id
     LIMIT ? OFFSET ?
 """
-READY_LANES_ANY_QUEUE = READY_LANES.format(queues="")
-READY_LANES_IN_QUEUES = READY_LANES.format(
-    queues="AND lane.queue IN (SELECT value FROM json_each(?))"
-)
+READY_LANES_ANY_QUEUE = READY_LANES.format(queue="")
+READY_LANES_IN_QUEUE = READY_LANES.format(queue="AND lane.queue = ?")
 HEADS = f"""
     SELECT schedule.task_id, schedule.due_at FROM scheduling_schedule AS schedule
     WHERE schedule.lane_id = ? AND schedule.readiness = {READY}
@@ -284,8 +282,12 @@ class SQLite:
     def ready_lanes(self, queues: Collection[str] | None, skip: int, limit: int) -> list[LaneShare]:
         if queues is None:
             return [LaneShare(*row) for row in self._run(READY_LANES_ANY_QUEUE, [limit, skip])]
-        values = [json.dumps(list(queues)), limit, skip]
-        return [LaneShare(*row) for row in self._run(READY_LANES_IN_QUEUES, values)]
+        first_of_each = [
+            LaneShare(*row)
+            for queue in set(queues)
+            for row in self._run(READY_LANES_IN_QUEUE, [queue, skip + limit, 0])
+        ]
+        return sorted(first_of_each, key=LaneShare.place)[skip : skip + limit]
 
     def heads(self, wanted: Mapping[int, int], *, named: bool) -> list[Head]:
         statement = NAMED_HEADS if named else HEADS
