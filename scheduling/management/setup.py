@@ -34,8 +34,8 @@ def alone() -> Iterator[None]:
 
 
 def prepare(*, verbosity: int = 0) -> None:
-    """Bring tables and static files up to date."""
-    call_command("migrate", interactive=False, verbosity=verbosity)
+    """Bring tables and static files up to date. SystemCheckError for a database that is not to be trusted."""
+    call_command("migrate", interactive=False, verbosity=verbosity, skip_checks=False)
     if not settings.DEBUG:  # with DEBUG they are served from where they lie
         call_command("collectstatic", interactive=False, verbosity=verbosity)
 

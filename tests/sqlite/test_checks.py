@@ -6,6 +6,8 @@ from typing import Any
 import pysqlite3
 import pytest
 from django.core import checks
+from django.core.management import call_command
+from django.core.management.base import SystemCheckError
 from django.db import connections
 
 from scheduling.checks import Version, loses_committed_pages, problems_of, sqlite_is_safe
@@ -57,6 +59,15 @@ def test_the_refusal_names_the_version_and_says_what_to_do() -> None:
     assert error.is_serious()
     assert "3.40.1" in error.msg
     assert "pysqlite3" in str(error.hint)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("command", ["bootstrap", "runworkers"])
+def test_nothing_starts_on_such_a_library(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scheduling.checks.loses_committed_pages", lambda _: True)
+    monkeypatch.delattr("scheduling.management.commands.runworkers.Supervisor")
+    with pytest.raises(SystemCheckError, match="can lose committed transactions"):
+        call_command(command)
 
 
 def test_another_engine_is_refused() -> None:

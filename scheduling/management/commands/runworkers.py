@@ -5,8 +5,9 @@ from argparse import ArgumentTypeError
 from datetime import timedelta
 from typing import Any
 
+from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandParser
-from django.db import connections
+from django.db import DEFAULT_DB_ALIAS, connections
 
 from scheduling.workers.options import Options
 from scheduling.workers.supervisor import Supervisor
@@ -56,6 +57,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        self.check(tags=[Tags.database], databases=[DEFAULT_DB_ALIAS])  # not among the usual ones
         connections.close_all()  # system checks may have opened one, and the supervisor forks
         Supervisor(
             Options(
