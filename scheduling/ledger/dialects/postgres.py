@@ -137,7 +137,7 @@ READY_LANES_IN_QUEUES = READY_LANES.format(
         WHERE lane.queue = wanted.queue AND lane.readiness = {READY}
         ORDER BY lane.virtual_time, lane.served_at, lane.id LIMIT %(skip)s + %(limit)s
     )"""
-)  # the first ones of each queue in the order of its index, and of those the first ones
+)  # the first ones of each queue in the order of an index, and of those the first ones
 HEADS = f"""
     SELECT head.task_id, wanted.lane_id, head.due_at, {{name}}
     FROM unnest(%s::bigint[], %s::bigint[]) WITH ORDINALITY AS wanted (lane_id, count, place)
@@ -156,6 +156,7 @@ UNNAMED_HEADS = HEADS.format(name="NULL", join="")
 NAMED_HEADS = HEADS.format(
     name="task.name", join="LEFT JOIN scheduling_task AS task ON task.id = head.task_id"
 )
+SET_READINESS = "UPDATE scheduling_schedule SET readiness = %s WHERE task_id = ANY(%s)"
 START = """
     WITH turn AS MATERIALIZED (
         SELECT coalesce(%s::timestamptz, clock_timestamp()) AS at
@@ -391,10 +392,7 @@ class Postgres:
         return [Head(task, lane_id, _utc(due_at), name) for task, lane_id, due_at, name in rows]
 
     def set_readiness(self, task_ids: Collection[UUID], readiness: Readiness) -> None:
-        self._run(
-            "UPDATE scheduling_schedule SET readiness = %s WHERE task_id = ANY(%s)",
-            [readiness.value, list(task_ids)],
-        )
+        self._run(SET_READINESS, [readiness.value, list(task_ids)])
 
     def start(
         self, task_ids: Sequence[UUID], now: datetime | None
