@@ -180,5 +180,6 @@ def in_flight(tenant: Tenant | None, queue: str, name: str) -> int:
         leases = leases.filter(lane__queue=queue)
     if not name:
         return leases.count()
-    ids = list(leases.order_by().values_list("task", flat=True))  # few; a join may prefer to read all tasks
+    # In flight are few; a join may prefer to read all tasks.
+    ids = list(leases.order_by().values_list("task", flat=True))
     return Task.objects.filter(pk__in=ids, name=name).count()

@@ -6,15 +6,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
-from uuid import UUID, uuid4
 
 from django.db import connection, transaction
 
 from scheduling import ledger
-from scheduling.ledger import Claim, Fail, Failure, NewTask, Settlement, Snooze, Succeed, Verdict
+from scheduling.ledger import Fail, Failure, Snooze
 from scheduling.ledger.dialects import dialect
 from scheduling.models import Lane
 from tenants.models import Tenant
+from tests.races.kit import put, say, take
 
 TENANTS, PER_TENANT, SMALL, IDLE = 20, 400, 400, 3000
 UNLUCKY = Failure("ValueError", "no luck")
@@ -71,8 +71,8 @@ def fill() -> list[Tenant]:
     tenants = make_tenants("busy", TENANTS)
     for tenant in tenants:
         put(tenant, PER_TENANT)
-    settle(claim(TENANTS * PER_TENANT * 2 // 3), Succeed())
-    claim(TENANTS * PER_TENANT // 20)
+    say(take(TENANTS * PER_TENANT * 2 // 3))
+    take(TENANTS * PER_TENANT // 20)
     later = ledger.promote().now + timedelta(days=1)
     for tenant in tenants:
         put(tenant, PER_TENANT // 8, due_at=later)
@@ -90,39 +90,26 @@ def make_tenants(word: str, count: int) -> list[Tenant]:
     return Tenant.objects.bulk_create(Tenant(slug=f"{word}-{n}", **no_limits) for n in range(count))
 
 
-def put(tenant: Tenant, count: int = 1, **options: Any) -> list[UUID]:
-    task = NewTask(tenant_id=tenant.pk, **{"name": "demo.echo", **options})
-    return [accepted.task_id for accepted in ledger.enqueue([task] * count)]
-
-
-def claim(limit: int, **options: Any) -> list[Claim]:
-    return ledger.claim(uuid4(), limit=limit, **options).claims
-
-
-def settle(claims: list[Claim], verdict: Verdict) -> None:
-    ledger.settle([Settlement(claim, verdict) for claim in claims])
-
-
 def do_every_verb(tenant: Tenant) -> None:
     """In every way that sends another statement."""
     soon = ledger.promote().now + timedelta(seconds=1)
     put(tenant, 3, idempotency_key="key", fingerprint="same", queue="new")
     put(tenant, due_at=soon)
     ledger.promote(now=soon)
-    settle(claim(8), Succeed())
-    claims = claim(5, queues=["default", "new"])
+    say(take(8))
+    claims = take(5, queues=["default", "new"])
     ledger.renew(claims)
-    settle(claims[:2], Snooze(timedelta(seconds=1)))
-    settle(claims[2:4], Fail(UNLUCKY, None))
-    settle(claims[:4], Succeed())
+    say(claims[:2], Snooze(timedelta(seconds=1)))
+    say(claims[2:4], Fail(UNLUCKY, None))
+    say(claims[:4])
     ledger.redrive([claims[2].task_id])
     ledger.discard([claims[3].task_id])
     ledger.reap(ledger.held_leases(claims[4].worker))
-    ledger.cancel([*put(tenant, 2), *(one.task_id for one in claim(2))])
+    ledger.cancel([*put(tenant, 2), *(one.task_id for one in take(2))])
     for scope in ({"name": "demo.held"}, {"tenant": tenant}, {"queue": "new"}):
         ledger.pause(by="operator", **scope)
         put(tenant, queue="new", name="demo.held")
-        claim(5, queues=["new"])
+        take(5, queues=["new"])
         ledger.resume(by="operator", **scope)
     drain(tenant)
     ledger.prune(tenant, keep=timedelta(0), now=soon + timedelta(days=400))
@@ -131,7 +118,7 @@ def do_every_verb(tenant: Tenant) -> None:
 def drain(tenant: Tenant) -> None:
     """Empty a lane of its own, so that it is retired."""
     put(tenant, queue="drained")
-    settle(claim(5, queues=["drained"]), Succeed())
+    say(take(5, queues=["drained"]))
 
 
 def explain(statement: str, values: Any) -> str:
