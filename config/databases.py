@@ -53,6 +53,9 @@ def _postgres(database: dict[str, Any]) -> dict[str, Any]:
             "application_name": "rentroll",
             "connect_timeout": 5,
             "keepalives_idle": 30,
+            # Planning a hot statement takes longer than running it. Needs a pooler that knows of
+            # prepared statements, if there is one.
+            "prepare_threshold": 2,
             "options": POSTGRES_SESSION,
             **database.get("OPTIONS", {}),
         },

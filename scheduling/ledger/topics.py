@@ -1,5 +1,7 @@
 """What workers are woken for. Their first letters differ: the named pipes carry no more."""
 
+from datetime import timedelta
+
 WORK = "work"
 """A lane became ready."""
 DUE = "due"
@@ -10,3 +12,6 @@ PAUSE = "pause"
 """The kill switch was thrown."""
 
 TOPICS = frozenset({WORK, DUE, CANCEL, PAUSE})
+
+SLOWEST_LOOK = timedelta(seconds=1)
+"""How long a waiting worker goes at most without looking, woken or not."""

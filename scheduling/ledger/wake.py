@@ -3,15 +3,10 @@
 A wake-up is a hint and carries no truth: a worker that misses one finds the work at its next slow look.
 """
 
-from datetime import timedelta
-
 from scheduling.ledger.dialects import Listener, dialect
-from scheduling.ledger.topics import CANCEL, DUE, PAUSE, TOPICS, WORK
+from scheduling.ledger.topics import CANCEL, DUE, PAUSE, SLOWEST_LOOK, TOPICS, WORK
 
 __all__ = ["CANCEL", "DUE", "PAUSE", "SLOWEST_LOOK", "TOPICS", "WORK", "after_commit", "listen"]
-
-SLOWEST_LOOK = timedelta(seconds=1)
-"""How long a waiting worker goes at most without looking, woken or not."""
 
 
 def after_commit(topic: str) -> None:

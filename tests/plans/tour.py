@@ -94,7 +94,7 @@ def do_every_verb(tenant: Tenant) -> None:
     """In every way that sends another statement."""
     soon = ledger.promote().now + timedelta(seconds=1)
     put(tenant, 3, idempotency_key="key", fingerprint="same", queue="new")
-    put(tenant, due_at=soon)
+    put(tenant, due_at=soon, idempotency_key="one", fingerprint="same")
     ledger.promote(now=soon)
     say(take(8))
     claims = take(5, queues=["default", "new"])

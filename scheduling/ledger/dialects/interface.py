@@ -164,6 +164,13 @@ class Dialect(Protocol):
         Answers the instant of the decision. `rated=False` leaves the rate limit out.
         """
 
+    def accept_one(self, task_id: UUID, task: NewTask, now: datetime | None) -> datetime | None:
+        """Store one task by one statement that is its own transaction, and wake whom it must.
+
+        Answers the instant of acceptance. None: nothing was stored, because something has to be looked at
+        more closely (a key, a limit, a lane that is new), or because this database has no use for it.
+        """
+
     def tasks_with_keys(
         self, keys: Collection[tuple[int, str]]
     ) -> Mapping[tuple[int, str], tuple[UUID, str | None]]:
