@@ -145,11 +145,16 @@ def _too_deep(limit: int) -> str:
     return f"is nested deeper than {limit} levels"
 
 
+def step(key: object) -> str:
+    """How a place is told from the one it is in: `[3]` in a list, `.name` in an object."""
+    return f"[{key}]" if isinstance(key, int) else f".{clean_text(str(key), 100)}"
+
+
 def _place(field: str, trail: Trail) -> str:
     steps: list[str] = []
     while trail:
         trail, key = trail
-        steps.append(f"[{key}]" if isinstance(key, int) else f".{clean_text(str(key), 100)}")
+        steps.append(step(key))
     return (field + "".join(reversed(steps))).removeprefix(".") or "body"
 
 

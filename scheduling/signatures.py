@@ -2,12 +2,13 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from inspect import Parameter
 from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
+from scheduling import payload
 from scheduling.compat import Task
 from scheduling.errors import InvalidTask
 
@@ -19,28 +20,71 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def is_list(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def is_object(value: object) -> bool:
+    return isinstance(value, Mapping)
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What values an annotation allows: those that pass one of the tests."""
+    """What values an annotation allows: those that pass the test, if all that they hold is allowed as well."""
 
     words: str
-    tests: tuple[Callable[[object], bool], ...]
+    test: Callable[[object], bool]
+    within: "AnyKind | None" = None
+    """Of the items of a list or the values of an object; None if anything may be there."""
 
-    def allows(self, value: object) -> bool:
-        return any(test(value) for test in self.tests)
+    def allows(self, value: Any) -> bool:
+        if not self.test(value):
+            return False
+        if self.within is None:
+            return True
+        return all(map(self.within.allows, value.values() if is_object(value) else value))
+
+    def fault(self, value: Any, field: str) -> tuple[str, str]:
+        """The field of the first value that is not allowed, and what is wrong with it."""
+        if self.within and self.test(value):
+            for key, held in value.items() if is_object(value) else enumerate(value):
+                if not self.within.allows(held):
+                    return self.within.fault(held, field + payload.step(key))
+        return field, f"must be {self.words}"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a union allows: values of any of its kinds."""
+
+    kinds: tuple[Kind, ...]
+
+    @property
+    def words(self) -> str:
+        return " or ".join(dict.fromkeys(kind.words for kind in self.kinds))
+
+    def allows(self, value: Any) -> bool:
+        return any(kind.allows(value) for kind in self.kinds)
+
+    def fault(self, value: Any, field: str) -> tuple[str, str]:
+        """As that of the kind that was meant, if the value is a list or an object as one of them says."""
+        for kind in self.kinds:
+            if kind.test(value):
+                return kind.fault(value, field)
+        return field, f"must be {self.words}"
+
+
+AnyKind: TypeAlias = Kind | Choice
 
 
 JSON_KINDS = {
-    bool: Kind("true or false", (lambda value: isinstance(value, bool),)),
-    int: Kind("a whole number", (lambda value: is_number(value) and isinstance(value, int),)),
-    float: Kind("a number", (is_number,)),
-    str: Kind("text", (lambda value: isinstance(value, str | bytes),)),
-    list: Kind(
-        "a list",
-        (lambda value: isinstance(value, Sequence) and not isinstance(value, str | bytes),),
-    ),
-    dict: Kind("an object", (lambda value: isinstance(value, Mapping),)),
-    type(None): Kind("null", (lambda value: value is None,)),
+    bool: Kind("true or false", lambda value: isinstance(value, bool)),
+    int: Kind("a whole number", lambda value: is_number(value) and isinstance(value, int)),
+    float: Kind("a number", is_number),
+    str: Kind("text", lambda value: isinstance(value, str | bytes)),
+    list: Kind("a list", is_list),
+    dict: Kind("an object", is_object),
+    type(None): Kind("null", lambda value: value is None),
 }
 """The annotations that are held to. What any other promises is between the function and its callers."""
 
@@ -61,7 +105,7 @@ class Signature:
     positional: tuple[str, ...]
     by_name: tuple[str, ...]
     required: frozenset[str]
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, AnyKind]
     takes_more_positional: bool
     takes_more_by_name: bool
 
@@ -71,11 +115,11 @@ class Signature:
         misplaced = self._misplaced(args, kwargs, given)
         given |= kwargs
         missing = dict.fromkeys(self.required - given.keys(), "is missing")
-        mistyped = {
-            name: f"must be {kind.words}"
+        mistyped = dict(
+            kind.fault(given[name], name)
             for name, kind in self.kinds.items()
             if name in given and not kind.allows(given[name])
-        }
+        )
         faults = mistyped | missing | misplaced
         return {f"payload.{name}" if name else "payload": fault for name, fault in faults.items()}
 
@@ -117,16 +161,21 @@ def signature_of(func: Callable[..., Any], *, takes_context: bool) -> Signature:
     )
 
 
-def kind_of(hint: Any) -> Kind | None:
+def kind_of(hint: Any) -> AnyKind | None:
     """What the annotation allows; None if it says more than JSON's own types can tell."""
-    if get_origin(hint) not in (Union, UnionType):
-        return JSON_KINDS.get(get_origin(hint) or hint)
-    kinds = [kind_of(choice) for choice in get_args(hint)]
-    known = [kind for kind in kinds if kind]
-    if len(known) < len(kinds):
-        return None
-    words = " or ".join(kind.words for kind in known)
-    return Kind(words, tuple(test for kind in known for test in kind.tests))
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return _choice([kind_of(choice) for choice in arguments])
+    kind = JSON_KINDS.get(origin or hint)
+    if kind and arguments:
+        return replace(kind, within=kind_of(arguments[-1]))
+    return kind
+
+
+def _choice(kinds: Sequence[AnyKind | None]) -> Choice | None:
+    """Of kinds, of which none is a choice: Python flattens unions."""
+    known = tuple(kind for kind in kinds if isinstance(kind, Kind))
+    return Choice(known) if len(known) == len(kinds) else None
 
 
 def _hints(func: Callable[..., Any]) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import date
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from scheduling import registry
 from scheduling.backend import LedgerBackend
 from scheduling.compat import task
 from scheduling.errors import InvalidTask, UnknownHandler
+from scheduling.payload import clean_text
 
 
 @task(name="test.registry.named")
@@ -22,6 +25,16 @@ def named(context: Any, who: str, times: int = 1, *, loud: bool | None = None) -
 
 @task()
 def unnamed(*amounts: float, **details: dict[str, int]) -> None: ...
+
+
+@task()
+def nested(
+    numbers: list[int] | None = None,
+    rows: list[dict[str, str | None]] = [],  # noqa: B006  # read only
+    either: list[int] | list[str] | str = "",
+    by_name: Mapping[str, int] | None = None,
+    days: list[date] = [],  # noqa: B006  # read only
+) -> None: ...
 
 
 @task()
@@ -179,6 +192,50 @@ class TestBind:
     def test_a_function_that_takes_anything_is_given_anything(self) -> None:
         registry.bind(unnamed, [1, "two"], {"details": 3, "more": []})
 
+    @pytest.mark.parametrize(
+        "kwargs",
+        [
+            {"numbers": [1, 2], "rows": [{"a": "x", "b": None}, {}]},
+            {"numbers": (1, 2), "rows": [MappingProxyType({"a": "x"})]},
+            {"numbers": None, "rows": []},
+            {"either": [1, 2]},
+            {"either": ["a", "b"]},
+            {"either": "ab"},
+            {"by_name": {"a": "x"}, "days": ["Monday", 7]},
+        ],
+    )
+    def test_what_lists_and_objects_hold_passes_if_it_fits_or_cannot_be_told(
+        self, kwargs: dict[str, Any]
+    ) -> None:
+        registry.bind(nested, [], kwargs)
+
+    @pytest.mark.parametrize(
+        ("kwargs", "faults"),
+        [
+            ({"numbers": [0, 1, 2, "3"]}, {"payload.numbers[3]": "must be a whole number"}),
+            ({"numbers": {"a": 1}}, {"payload.numbers": "must be a list or null"}),
+            ({"numbers": [True, "x"]}, {"payload.numbers[0]": "must be a whole number"}),
+            ({"rows": [{}, {"a": 1}]}, {"payload.rows[1].a": "must be text or null"}),
+            ({"rows": [{}, []]}, {"payload.rows[1]": "must be an object"}),
+            ({"either": [1, "a"]}, {"payload.either[1]": "must be a whole number"}),
+            ({"either": 1}, {"payload.either": "must be a list or text"}),
+            (
+                {"numbers": [""], "rows": [{"a" * 200: 1}], "days": 1},
+                {
+                    "payload.numbers[0]": "must be a whole number",
+                    f"payload.rows[0].{clean_text('a' * 200, 100)}": "must be text or null",
+                    "payload.days": "must be a list",
+                },
+            ),
+        ],
+    )
+    def test_what_does_not_fit_into_a_list_or_an_object_is_named_by_its_place(
+        self, kwargs: dict[str, Any], faults: dict[str, str]
+    ) -> None:
+        with pytest.raises(InvalidTask) as refusal:
+            registry.bind(nested, [], kwargs)
+        assert refusal.value.errors == faults
+
     def test_an_annotation_only_a_type_checker_knows_binds_nobody(self) -> None:
         registry.bind(untold, [object()], {})
 
@@ -190,3 +247,8 @@ class TestBind:
             "payload.headers": "must be an object or null",
             "payload.methud": "is not known; the task takes url, method, headers, body",
         }
+
+    def test_headers_of_a_request_are_text(self) -> None:
+        with pytest.raises(InvalidTask) as refusal:
+            registry.bind(registry.get("http.request"), [], {"url": "", "headers": {"a": 1}})
+        assert refusal.value.errors == {"payload.headers.a": "must be text"}

@@ -78,7 +78,7 @@ def identity(context: Context, body: bytes) -> dict[str, str]:
     }
 
 
-def checked(headers: Mapping[str, object]) -> dict[str, str]:
+def checked(headers: Mapping[str, str]) -> dict[str, str]:
     """The tenant's own headers, in lower case. Raises PermanentFailure for one that it may not send."""
     sent = {}
     for name, value in headers.items():
@@ -86,7 +86,7 @@ def checked(headers: Mapping[str, object]) -> dict[str, str]:
             raise PermanentFailure(f"headers: {name} is set by Rentroll.")
         if not HEADER_NAME.fullmatch(name):
             raise PermanentFailure(f"headers: {name!r} is not the name of a header.")
-        if not isinstance(value, str) or not HEADER_VALUE.fullmatch(value):
+        if not HEADER_VALUE.fullmatch(value):
             raise PermanentFailure(f"headers: {name} must be printable ASCII text on one line.")
         sent[name.lower()] = value
     return sent

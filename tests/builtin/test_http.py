@@ -120,7 +120,6 @@ class TestRequest:
             ("x", "a\r\nhost: evil"),
             ("x", "a\nb"),
             ("x", "\u010a"),
-            ("x", 7),
             ("x\r\ny", "a"),
             ("", "a"),
             ("x:", "a"),
@@ -128,7 +127,7 @@ class TestRequest:
         ],
     )
     def test_nothing_is_smuggled_in_through_a_header(
-        self, receiver: Receiver, name: str, value: Any
+        self, receiver: Receiver, name: str, value: str
     ) -> None:
         with pytest.raises(PermanentFailure, match="headers: "):
             deliver(receiver.url, headers={name: value})
