@@ -99,7 +99,9 @@ class TestDiscovery:
         registry.discover()
         assert registry.get("test.found").module_path == "an_app.tasks.found"
 
-    @pytest.mark.parametrize("last_line", ["1 / 0", "raise SystemExit", "import no_such_module"])
+    @pytest.mark.parametrize(
+        "last_line", ["1 / 0", "raise SystemExit", "exit()", "import no_such_module"]
+    )
     def test_a_module_that_fails_is_loud_and_its_tasks_are_unknown(
         self, app: Path, caplog: pytest.LogCaptureFixture, last_line: str
     ) -> None:

@@ -24,9 +24,9 @@ def start_workers(
     """Starts `runworkers` with the arguments given. All of them are gone before the ledger is recounted."""
     started: list[Workers] = []
 
-    def start(*arguments: str) -> Workers:
+    def start(*arguments: str, **options: str) -> Workers:
         log = tmp_path / f"workers-{len(started)}.log"
-        started.append(Workers(effects, log, *arguments))
+        started.append(Workers(effects, log, *arguments, **options))
         return started[-1]
 
     yield start

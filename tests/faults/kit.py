@@ -49,7 +49,9 @@ class Effects:
 class Workers:
     """One `runworkers`: a supervisor and its processes, in a process group of their own."""
 
-    def __init__(self, effects: Effects, log: Path, *arguments: str) -> None:
+    def __init__(
+        self, effects: Effects, log: Path, *arguments: str, settings: str = "tests.settings"
+    ) -> None:
         self.log = log
         self._all_gone, kept_by_them = os.pipe()  # at its end when the last of them has ended
         with log.open("a") as output:
@@ -57,7 +59,7 @@ class Workers:
                 [sys.executable, str(MANAGE), "runworkers", *arguments],
                 env=os.environ
                 | {
-                    "DJANGO_SETTINGS_MODULE": "tests.settings",
+                    "DJANGO_SETTINGS_MODULE": settings,
                     "DATABASE_URL": database_url(),
                     "EFFECTS": str(effects.path),
                 },

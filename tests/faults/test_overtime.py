@@ -3,7 +3,10 @@
 import socket
 from collections.abc import Iterable
 from datetime import timedelta
+from pathlib import Path
 from uuid import UUID
+
+import pytest
 
 from scheduling import ledger
 from scheduling.builtin import http
@@ -18,6 +21,21 @@ from tests.waiting import until
 
 SLOW_LEASE = "--lease-seconds=300"
 SOON = timedelta(milliseconds=300)
+
+MODULE_THAT_EXITS = """\
+from scheduling.compat import task
+from tests.app.effects import append
+
+@task(name="exiting.early")
+def early() -> None:
+    append("ran without the rest of its module")
+
+exit()
+"""
+SETTINGS_WITH_EXITING = """\
+from tests.settings import *
+INSTALLED_APPS = [*INSTALLED_APPS, "exiting"]
+"""
 
 
 def test_handlers_that_python_can_interrupt_are_timed_out_and_their_process_goes_on(
@@ -82,6 +100,32 @@ def test_unknown_and_misfitting_handlers_are_tried_again_then_dead_and_other_tas
     wait_for_state(other, TaskState.SUCCEEDED)
     until(lambda: outcomes(patient)[:1] == ["failed"])
     assert the_task(patient).state != TaskState.DEAD
+
+
+def test_module_of_tasks_that_exits_while_it_is_imported_costs_its_own_tasks_only(
+    start_workers: Start,
+    effects: Effects,
+    tenant_a: Tenant,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    package = tmp_path / "exiting"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "tasks.py").write_text(MODULE_THAT_EXITS)
+    (tmp_path / "settings_with_exiting.py").write_text(SETTINGS_WITH_EXITING)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    workers = start_workers("--processes=1", SLOW_LEASE, settings="settings_with_exiting")
+    names = ("exiting.early", "exiting.tasks.early")
+    of_module = [NewTask(tenant_id=tenant_a.pk, name=name, max_attempts=1) for name in names]
+    unknown = [one.task_id for one in ledger.enqueue(of_module)]
+    other = enqueue(tasks.effect, "flows", tenant=tenant_a)
+
+    for task_id in unknown:
+        assert wait_for_state(task_id, TaskState.DEAD).dead_reason == DeadReason.UNKNOWN_HANDLER
+    wait_for_state(other, TaskState.SUCCEEDED)
+    assert effects.lines() == ["flows"]
+    assert "exiting.tasks cannot be imported" in workers.said()
 
 
 def errors_of(task_ids: Iterable[UUID]) -> list[str]:
