@@ -14,8 +14,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.db import IntegrityError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from scheduling.ledger import topics
 from scheduling.ledger.dialects import notifications
 from scheduling.ledger.dialects.interface import (
     Ending,
@@ -54,6 +56,66 @@ ADMIT = """
               <= tenant.rate_burst / tenant.rate_per_second + 1e-6)
     RETURNING coalesce(%(now)s::timestamptz, clock_timestamp())
 """
+ACCEPT_ONE = f"""
+    WITH clock AS MATERIALIZED (
+        SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS at
+    ), lane AS MATERIALIZED (
+        SELECT id, tenant_id, readiness FROM scheduling_lane
+        WHERE tenant_id = %(tenant)s AND queue = %(queue)s FOR KEY SHARE
+    ), admitted AS (
+        UPDATE scheduling_intake AS intake
+        SET accepted = intake.accepted + 1,
+            full_at = CASE WHEN tenant.rate_per_second IS NOT NULL
+                           THEN greatest(intake.full_at, epoch.at) + 1 / tenant.rate_per_second
+                           ELSE intake.full_at END
+        FROM tenants_tenant AS tenant
+        LEFT JOIN scheduling_outflow AS outflow ON outflow.tenant_id = tenant.id
+        CROSS JOIN (SELECT extract(epoch FROM at)::float8 AS at FROM clock) AS epoch
+        WHERE intake.tenant_id = %(tenant)s
+          AND tenant.id = %(tenant)s
+          AND EXISTS (SELECT FROM lane)
+          AND NOT EXISTS (
+              SELECT FROM scheduling_task
+              WHERE tenant_id = %(tenant)s AND idempotency_key = %(key)s::text)
+          AND (tenant.max_queued IS NULL
+               OR intake.accepted + 1 - coalesce(outflow.finished, 0) <= tenant.max_queued)
+          AND (tenant.rate_per_second IS NULL
+               OR greatest(intake.full_at, epoch.at) - epoch.at + 1 / tenant.rate_per_second
+                  <= tenant.rate_burst / tenant.rate_per_second + 1e-6)
+        RETURNING intake.tenant_id
+    ), stored AS (
+        INSERT INTO scheduling_task
+            (id, tenant_id, name, queue, args, kwargs, priority, state, generation, attempts,
+             max_attempts, timeout_seconds, deadline, idempotency_key, fingerprint, created_at,
+             trace_context)
+        SELECT %(id)s, admitted.tenant_id, %(name)s, %(queue)s, %(args)s::jsonb, %(kwargs)s::jsonb,
+               %(priority)s, 'queued', 0, 0, %(max_attempts)s, %(timeout_seconds)s::float8,
+               %(deadline)s::timestamptz, %(key)s::text, %(fingerprint)s::text, clock.at,
+               %(trace_context)s::text
+        FROM admitted, clock
+        RETURNING id
+    ), scheduled AS (
+        INSERT INTO scheduling_schedule (task_id, lane_id, priority, due_at, readiness)
+        SELECT stored.id, lane.id, %(priority)s, due.at,
+               CASE WHEN due.at <= clock.at THEN {READY} ELSE {NOT_DUE} END
+        FROM stored, lane, clock
+        CROSS JOIN LATERAL (SELECT coalesce(%(due_at)s::timestamptz, clock.at) AS at) AS due
+        RETURNING due_at, readiness
+    ), activated AS (
+        UPDATE scheduling_lane AS idle
+        SET readiness = {READY},
+            virtual_time = (SELECT max(sister.virtual_time) FROM scheduling_lane AS sister
+                            WHERE sister.tenant_id = lane.tenant_id)
+        FROM lane, scheduled
+        WHERE idle.id = lane.id AND lane.readiness = {NOT_DUE} AND scheduled.readiness = {READY}
+        RETURNING idle.id
+    )
+    SELECT clock.at,
+           CASE WHEN EXISTS (SELECT FROM activated) THEN pg_notify(%(channel)s, %(work)s)
+                WHEN scheduled.readiness = {NOT_DUE} AND scheduled.due_at <= clock.at + %(soon)s
+                THEN pg_notify(%(channel)s, %(due)s) END
+    FROM scheduled, clock
+"""  # the lane's readiness is what the lock on it found, not what the statement's snapshot shows
 TASKS_WITH_KEYS = """
     SELECT task.tenant_id, task.idempotency_key, task.id, task.fingerprint
     FROM unnest(%s::bigint[], %s::text[]) AS wanted (tenant_id, key)
@@ -310,6 +372,37 @@ class Postgres:
     ) -> datetime | None:
         values = {"tenant": tenant_id, "count": count, "now": now, "rated": rated}
         row = self._run(ADMIT, values).fetchone()
+        return _utc(row[0]) if row else None
+
+    def accept_one(self, task_id: UUID, task: NewTask, now: datetime | None) -> datetime | None:
+        """One round trip instead of eight. In a transaction of the caller's a failure would end that."""
+        if self._connection.in_atomic_block:
+            return None
+        values = {
+            "now": now,
+            "id": task_id,
+            "tenant": task.tenant_id,
+            "name": task.name,
+            "queue": task.queue,
+            "args": task.args_json,
+            "kwargs": task.kwargs_json,
+            "priority": task.priority,
+            "due_at": task.due_at,
+            "max_attempts": task.max_attempts,
+            "timeout_seconds": task.timeout_seconds,
+            "deadline": task.deadline,
+            "key": task.idempotency_key,
+            "fingerprint": task.fingerprint,
+            "trace_context": task.trace_context,
+            "channel": notifications.CHANNEL,
+            "work": topics.WORK,
+            "due": topics.DUE,
+            "soon": topics.SLOWEST_LOOK,
+        }
+        try:
+            row = self._run(ACCEPT_ONE, values).fetchone()
+        except IntegrityError:  # somebody stored the key at the same moment
+            return None
         return _utc(row[0]) if row else None
 
     def tasks_with_keys(
