@@ -6,9 +6,11 @@ from functools import partial
 from threading import Event
 
 import pytest
+from django.db import connection
 
 from scheduling import ledger
 from scheduling.ledger import Claims, Fail, Failure, Release
+from scheduling.ledger.dialects import postgres
 from scheduling.models import Lane, Schedule
 from scheduling.states import Readiness
 from tenants.models import Tenant
@@ -99,6 +101,35 @@ def test_a_claim_that_fails_after_retiring_a_lane_leaves_it_ready(
             worker.do(roll_back)
         giving.result()
     assert len(take(10)) == 2
+
+
+def wait_in_line() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(7)")
+
+
+@pytest.mark.skipif(
+    connection.vendor == "sqlite", reason="Only PostgreSQL enqueues in one statement."
+)
+def test_an_enqueue_that_began_before_its_lane_was_retired_makes_it_ready_again(
+    tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It sees the ledger as it was when it began; only the lock on the lane tells it of what came since."""
+    put(tenant_a)
+    held_up = (
+        "AND (SELECT count(*) FROM (SELECT pg_advisory_xact_lock(7)) AS turn) = 1 FOR KEY SHARE"
+    )
+    monkeypatch.setattr(
+        postgres, "ACCEPT_ONE", postgres.ACCEPT_ONE.replace("FOR KEY SHARE", held_up)
+    )
+    with Session() as holder, Session() as giver, Session() as worker:
+        with holder.transaction():
+            holder.do(wait_in_line)
+            giving = giver.start_and_wait_for_a_lock(partial(put, tenant_a))
+            assert len(worker.do(look).claims) == 1
+            assert Lane.objects.get().readiness == Readiness.NOT_DUE
+        giving.result()
+    assert len(take()) == 1
 
 
 def test_a_lane_that_is_empty_is_retired_for_good(tenant_a: Tenant) -> None:
