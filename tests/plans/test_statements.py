@@ -78,6 +78,10 @@ INDEXES: dict[str, tuple[str, ...]] = {
     "RENEW": (key_of("lease"),),
     "END_LEASES": (key_of("lease"),),
     "END_UNRENEWED_LEASES": (key_of("lease"),),
+    "HELD_LEASES": (),  # all there are
+    "HELD_LEASES_OF_WORKER": ("scheduling_lease_worker_",),
+    "HELD_LEASES": (),
+    "HELD_LEASES_OF_WORKER": ("scheduling_lease_worker_",),
     "STANDINGS": (key_of("task"),),
     "FINISH": (key_of("task"),),
     "INSERT_ATTEMPT": (),
@@ -86,6 +90,8 @@ INDEXES: dict[str, tuple[str, ...]] = {
     "NEXT_DUE": ("schedule_future",),
     "DUE_SCHEDULES": ("schedule_future",),
 }
+READS_ALL = {"HELD_LEASES"}
+"""These are meant to: a reaper watches every lease."""
 ORDERED_BY_INDEX = {
     "READY_LANES_ANY_QUEUE",
     "READY_LANES_IN_QUEUE",
@@ -154,7 +160,7 @@ def test_the_tour_meets_no_statement_without_a_name(recorder: tour.Recorder) -> 
 def test_it_uses_its_indexes_and_reads_no_large_table(name: str, recorder: tour.Recorder) -> None:
     statement = statements()[name]
     for plan in plans_of(statement, recorder.dialects[statement]):
-        assert scanned(plan, LARGE) == [], plan
+        assert name in READS_ALL or scanned(plan, LARGE) == [], plan
         for index in INDEXES[name]:
             assert re.search(index, plan), f"{index} in\n{plan}"
         if name in ORDERED_BY_INDEX:

@@ -96,6 +96,7 @@ def do_every_verb(tenant: Tenant) -> None:
     put(tenant, 3, idempotency_key="key", fingerprint="same", queue="new")
     put(tenant, due_at=soon, idempotency_key="one", fingerprint="same")
     ledger.promote(now=soon)
+    ledger.held_leases()
     say(take(8))
     claims = take(5, queues=["default", "new"])
     ledger.renew(claims)
@@ -105,6 +106,7 @@ def do_every_verb(tenant: Tenant) -> None:
     ledger.redrive([claims[2].task_id])
     ledger.discard([claims[3].task_id])
     ledger.reap(ledger.held_leases(claims[4].worker))
+    ledger.reap(ledger.held_leases()[:1])
     ledger.cancel([*put(tenant, 2), *(one.task_id for one in take(2))])
     for scope in ({"name": "demo.held"}, {"tenant": tenant}, {"queue": "new"}):
         ledger.pause(by="operator", **scope)
