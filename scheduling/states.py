@@ -50,6 +50,8 @@ class DeadReason(StrEnum):
     WORKER_LOST = "worker_lost"
     UNKNOWN_HANDLER = "unknown_handler"
     DEADLINE_PASSED = "deadline_passed"
+    UNREADABLE = "unreadable"
+    """Somebody changed its row by hand, into something that cannot be run."""
 
 
 class Readiness(IntEnum):

@@ -1,4 +1,4 @@
-"""Dead letters that no attempt made: tasks whose deadline passed while they waited."""
+"""Dead letters that no attempt made: the deadline passed while they waited, or their rows are broken."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,10 +12,13 @@ from scheduling.states import DeadReason, TaskState
 
 
 def bury(db: Dialect, task_ids: Sequence[UUID], now: datetime) -> None:
-    """Make waiting tasks dead letters. The caller has locked their schedules."""
+    """Make waiting tasks that could not be started dead letters. The caller has locked their schedules."""
     tasks = Task.objects.filter(pk__in=task_ids)
     counts = Counter(tasks.values_list("tenant_id", flat=True))
-    tasks.update(state=TaskState.DEAD, dead_reason=DeadReason.DEADLINE_PASSED, finished_at=now)
+    late = tasks.filter(deadline__lte=now)
+    late.update(state=TaskState.DEAD, dead_reason=DeadReason.DEADLINE_PASSED, finished_at=now)
+    broken = tasks.filter(state=TaskState.QUEUED)
+    broken.update(state=TaskState.DEAD, dead_reason=DeadReason.UNREADABLE, finished_at=now)
     Schedule.objects.filter(pk__in=task_ids).delete()
     db.add_finished(counts)
     db.add_throughput(

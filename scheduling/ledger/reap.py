@@ -1,24 +1,20 @@
 """Reaping: ending the leases of workers that are gone or silent."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import fields
 from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
 
 from scheduling import retry
-from scheduling.ledger.dialects import Token, dialect
+from scheduling.ledger.dialects import Dialect, Token, dialect
 from scheduling.ledger.settle import end
 from scheduling.ledger.values import HeldLease, Lose, Release, Settled, Verdict
-from scheduling.models import Lease, Task
 
 
 def held_leases(worker: UUID | None = None) -> list[HeldLease]:
     """The leases as they stand, of one worker or of all. A plain read, outside any transaction."""
-    leases = Lease.objects.all() if worker is None else Lease.objects.filter(worker=worker)
-    rows = leases.order_by().values_list(*(field.name for field in fields(HeldLease)))
-    return [HeldLease(*row) for row in rows]
+    return dialect().held_leases(worker)
 
 
 def reap(
@@ -43,7 +39,7 @@ def reap(
         )
         ended = [leases[place] for place in places]
         charged = [lease for lease in ended if lease.task_id not in uncharged]
-        lost = _losses(charged, note)
+        lost = _losses(db, charged, note)
         return end(
             db,
             [(lease, lost.get(lease.task_id, Release())) for lease in ended],
@@ -51,14 +47,10 @@ def reap(
         )
 
 
-def _losses(leases: Sequence[HeldLease], note: str) -> dict[UUID, Verdict]:
+def _losses(db: Dialect, leases: Sequence[HeldLease], note: str) -> dict[UUID, Verdict]:
     """Each with the backoff of its own attempt."""
-    attempts = dict(
-        Task.objects.filter(pk__in=[lease.task_id for lease in leases]).values_list(
-            "pk", "attempts"
-        )
-    )
-    return {lease.task_id: _loss(attempts.get(lease.task_id, 0) + 1, note) for lease in leases}
+    standings = db.standings([lease.task_id for lease in leases])
+    return {task_id: _loss(task.attempts + 1, note) for task_id, task in standings.items()}
 
 
 def _loss(attempt: int, note: str) -> Lose:

@@ -47,4 +47,4 @@ class Schedule(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.task_id} due {self.due_at}"
+        return f"schedule of {self.task_id}"

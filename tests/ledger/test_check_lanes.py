@@ -93,7 +93,7 @@ def test_a_task_held_by_no_pause(
     Schedule.objects.update(readiness=Readiness.HELD)
     stand(by, tenant_a, tenant_b)
     (said,) = violations_of(check.what_is_held_is_held_by_a_pause) or [""]
-    assert said.startswith(f"{task_id} due ") is not holds
+    assert said.startswith(f"schedule of {task_id}") is not holds
 
 
 def stand(by: dict[str, str], tenant_a: Tenant, tenant_b: Tenant) -> None:

@@ -10,12 +10,13 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from django.db import connection
 
 from scheduling import ledger
 from scheduling.ledger import check
 from scheduling.ledger.values import Succeed
 from scheduling.models import Attempt, Lease, Schedule, Task
-from scheduling.states import TaskState
+from scheduling.states import DeadReason, TaskState
 from tenants.models import Tenant
 from tests.ledger.kit import START, at, failing, put, run, say, take, task
 
@@ -118,3 +119,99 @@ def test_cancelling_a_task_that_is_gone_says_that_nobody_knows_it(tenant_a: Tena
     delete(gone)
     answers = ledger.cancel([gone, kept], now=at(1))
     assert [one.state for one in answers] == [None, TaskState.CANCELLED]
+
+
+ONLY_SQLITE = pytest.mark.skipif(
+    connection.vendor != "sqlite",
+    reason="PostgreSQL keeps nothing in a column that is not of its type.",
+)
+
+
+def overwrite(table: str, column: str, value: str | bytes | int, task_id: UUID) -> None:
+    """By hand, in SQL, past every constraint."""
+    key = "id" if table == "task" else "task_id"
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA ignore_check_constraints = ON")
+        statement = f"UPDATE scheduling_{table} SET {column} = %s WHERE {key} = %s"  # noqa: S608
+        cursor.execute(statement, [value, task_id.hex])
+        cursor.execute("PRAGMA ignore_check_constraints = OFF")
+
+
+@ONLY_SQLITE
+@pytest.mark.parametrize("value", ["soon", "2027-02-30 00:00:00", 7, b"\xff"], ids=repr)
+def test_a_schedule_with_a_broken_instant_is_set_aside_and_told(
+    tenant_a: Tenant, value: str | bytes | int
+) -> None:
+    bad, *good = put(tenant_a, 3, priority=5)
+    overwrite("schedule", "due_at", value, bad)
+    assert {claim.task_id for limit in (1, 5) for claim in take(limit)} == set(good)
+    assert take() == []
+    assert any("no pause is there that holds it" in violation for violation in check.violations())
+
+
+@ONLY_SQLITE
+@pytest.mark.parametrize("value", ["soon", "2027-02-30 00:00:00", 7], ids=repr)
+def test_a_future_schedule_with_a_broken_instant_keeps_nobody_from_being_promoted(
+    tenant_a: Tenant, value: str | bytes | int
+) -> None:
+    bad, good = put(tenant_a, 2, due_at=at(60))
+    overwrite("schedule", "due_at", value, bad)
+    assert ledger.promote(now=START).next_due == at(60)
+    assert good in {claim.task_id for claim in take(5, now=at(61))}
+
+
+@ONLY_SQLITE
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("attempts", "many"),
+        ("max_attempts", "more"),
+        ("generation", "x"),
+        ("timeout_seconds", "a while"),
+        ("deadline", "zzz"),
+    ],
+)
+def test_a_waiting_task_that_cannot_be_read_is_a_dead_letter(
+    tenant_a: Tenant, column: str, value: str
+) -> None:
+    bad, good = put(tenant_a, 2)
+    overwrite("task", column, value, bad)
+    assert [claim.task_id for claim in take(5)] == [good]
+    assert Task.objects.values_list("state", "dead_reason").get(pk=bad) == (
+        TaskState.DEAD,
+        DeadReason.UNREADABLE,
+    )
+
+
+@ONLY_SQLITE
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("worker", "somebody"),
+        ("seconds", "long"),
+        ("expires_at", "later"),
+        ("acquired_at", "before"),
+        ("due_at", 3),
+    ],
+)
+def test_a_lease_that_cannot_be_read_keeps_no_other_from_being_reaped(
+    tenant_a: Tenant, column: str, value: str | int
+) -> None:
+    bad, good = put(tenant_a, 2)
+    take(2)
+    overwrite("lease", column, value, bad)
+    assert [one.task_id for one in ledger.reap(ledger.held_leases(), now=at(11))] == [good]
+    assert task(good).attempts == 1
+
+
+@ONLY_SQLITE
+@pytest.mark.parametrize("column", ["attempts", "max_attempts", "priority"])
+def test_a_running_task_that_cannot_be_read_holds_up_neither_its_batch_nor_the_reaper(
+    tenant_a: Tenant, column: str
+) -> None:
+    bad, good, lost = put(tenant_a, 3)
+    claims = take(3)
+    overwrite("task", column, "x", bad)
+    say([claim for claim in claims if claim.task_id != lost], failing(), now=at(1))
+    assert task(good).state == TaskState.QUEUED
+    assert [one.task_id for one in ledger.reap(ledger.held_leases(), now=at(11))] == [lost]

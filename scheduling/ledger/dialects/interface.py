@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from scheduling.ledger.values import Claim, NewTask
+from scheduling.ledger.values import Claim, HeldLease, NewTask
 from scheduling.models import Dispatch
 from scheduling.states import Outcome, Readiness, TaskState
 
@@ -220,8 +220,8 @@ class Dialect(Protocol):
     ) -> tuple[datetime, list[Started]]:
         """Take tasks out of their schedules and mark them running, under a new generation.
 
-        Those past their deadline are left as they are, and not in the answer. The instant of it is later
-        than that of every end of a lease that the claim has seen.
+        Those past their deadline, or that cannot be read, are left as they are, and not in the answer. The
+        instant of it is later than that of every end of a lease that the claim has seen.
         """
 
     def insert_leases(
@@ -258,8 +258,11 @@ class Dialect(Protocol):
         With `unchanged_since` (one expiry for each token) only those that were not renewed since.
         """
 
+    def held_leases(self, worker: UUID | None) -> list[HeldLease]:
+        """The leases as they stand, of one worker or of all; without those that cannot be read."""
+
     def standings(self, task_ids: Collection[UUID]) -> Mapping[UUID, Standing]:
-        """Read and lock tasks."""
+        """Read and lock tasks; without those that are gone, or cannot be read."""
 
     def finish(self, endings: Sequence[Ending], now: datetime) -> None:
         """Write the outcomes to their tasks, and append the attempts."""

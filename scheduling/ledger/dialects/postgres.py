@@ -30,7 +30,7 @@ from scheduling.ledger.dialects.interface import (
     Tally,
     Token,
 )
-from scheduling.ledger.values import NewTask
+from scheduling.ledger.values import HeldLease, NewTask
 from scheduling.models import Dispatch
 from scheduling.states import Readiness
 
@@ -347,6 +347,11 @@ SERVE_LANES = f"""
     RETURNING lane.id, lane.readiness = {NOT_DUE}
 """  # whether a lane is empty is asked in the order of its index: a plain NOT EXISTS scans the table for it
 MOVE_DISPATCH = "UPDATE scheduling_dispatch SET virtual_time = %s WHERE pool = %s"
+HELD_LEASES = """
+    SELECT task_id, worker, generation, tenant_id, lane_id, due_at, acquired_at, expires_at, seconds
+    FROM scheduling_lease
+"""
+HELD_LEASES_OF_WORKER = f"{HELD_LEASES} WHERE worker = %s"
 NEXT_DUE = f"SELECT min(due_at) FROM scheduling_schedule WHERE readiness = {NOT_DUE}"
 DUE_SCHEDULES = f"""
     SELECT task_id, lane_id FROM scheduling_schedule
@@ -549,6 +554,12 @@ class Postgres:
     ) -> list[int]:
         marks = list(unchanged_since) if unchanged_since is not None else [None] * len(tokens)
         return [place for (place,) in self._run(END_LEASES, [*_columns(tokens, 3), marks])]
+
+    def held_leases(self, worker: UUID | None) -> list[HeldLease]:
+        rows = (
+            self._run(HELD_LEASES) if worker is None else self._run(HELD_LEASES_OF_WORKER, [worker])
+        )
+        return [HeldLease(*row) for row in rows]
 
     def standings(self, task_ids: Collection[UUID]) -> Mapping[UUID, Standing]:
         return {task: Standing(*row) for task, *row in self._run(STANDINGS, [list(task_ids)])}

@@ -6,10 +6,11 @@ statement costs more than a row. UUIDs are stored as Django stores them, 32 hex 
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import transaction
@@ -28,9 +29,13 @@ from scheduling.ledger.dialects.interface import (
     Tally,
     Token,
 )
-from scheduling.ledger.values import NewTask
+from scheduling.ledger.values import HeldLease, NewTask
 from scheduling.models import Dispatch
 from scheduling.states import Readiness
+
+logger = logging.getLogger(__name__)
+
+Decoded = TypeVar("Decoded")
 
 NOT_DUE, READY, HELD = Readiness.NOT_DUE.value, Readiness.READY.value, Readiness.HELD.value
 
@@ -100,12 +105,14 @@ READY_LANES = f"""
 READY_LANES_ANY_QUEUE = READY_LANES.format(queue="")
 READY_LANES_IN_QUEUE = READY_LANES.format(queue="AND lane.queue = ?")
 HEADS = f"""
-    SELECT schedule.task_id, schedule.due_at FROM scheduling_schedule AS schedule
+    SELECT schedule.task_id, iif(typeof(schedule.due_at) = 'text', schedule.due_at, NULL), NULL
+    FROM scheduling_schedule AS schedule
     WHERE schedule.lane_id = ? AND schedule.readiness = {READY}
     ORDER BY schedule.priority DESC, schedule.due_at, schedule.task_id LIMIT ?
 """
 NAMED_HEADS = f"""
-    SELECT schedule.task_id, schedule.due_at, task.name FROM scheduling_schedule AS schedule
+    SELECT schedule.task_id, iif(typeof(schedule.due_at) = 'text', schedule.due_at, NULL), task.name
+    FROM scheduling_schedule AS schedule
     LEFT JOIN scheduling_task AS task ON task.id = schedule.task_id
     WHERE schedule.lane_id = ? AND schedule.readiness = {READY}
     ORDER BY schedule.priority DESC, schedule.due_at, schedule.task_id LIMIT ?
@@ -119,9 +126,13 @@ SET_READINESS = """
 """
 START = """
     UPDATE scheduling_task SET state = 'running', generation = generation + 1
-    WHERE id IN (SELECT value FROM json_each(?)) AND (deadline IS NULL OR deadline > ?)
-    RETURNING id, name, args, kwargs, generation, attempts, max_attempts, timeout_seconds, deadline,
-              idempotency_key, trace_context
+    WHERE id IN (SELECT value FROM json_each(?))
+      AND (deadline IS NULL OR (deadline > ? AND date(deadline) = substr(deadline, 1, 10)))
+      AND typeof(generation) = 'integer'
+      AND typeof(attempts) = 'integer' AND typeof(max_attempts) = 'integer'
+      AND typeof(timeout_seconds) IN ('null', 'real', 'integer')
+    RETURNING id, name, args, kwargs, generation, attempts, max_attempts, timeout_seconds,
+              deadline || '', idempotency_key, trace_context
 """
 DROP_SCHEDULES = "DELETE FROM scheduling_schedule WHERE task_id = ?"
 INSERT_LEASE = """
@@ -158,8 +169,11 @@ END_UNRENEWED_LEASES = """
     RETURNING task_id, generation, worker
 """
 STANDINGS = """
-    SELECT id, attempts, max_attempts, priority, deadline, cancel_requested_at IS NOT NULL
+    SELECT id, attempts, max_attempts, priority, deadline || '', cancel_requested_at IS NOT NULL
     FROM scheduling_task WHERE id IN (SELECT value FROM json_each(?))
+      AND typeof(attempts) = 'integer' AND typeof(max_attempts) = 'integer'
+      AND typeof(priority) = 'integer'
+      AND (deadline IS NULL OR date(deadline) = substr(deadline, 1, 10))
 """
 FINISH = """
     UPDATE scheduling_task
@@ -185,7 +199,16 @@ ADD_THROUGHPUT = """
         lost = lost + excluded.lost, wait_seconds = wait_seconds + excluded.wait_seconds,
         run_seconds = run_seconds + excluded.run_seconds
 """
-NEXT_DUE = f"SELECT min(due_at) FROM scheduling_schedule WHERE readiness = {NOT_DUE}"
+HELD_LEASES = """
+    SELECT task_id, worker, generation, tenant_id, lane_id, due_at || '', acquired_at || '',
+           expires_at || '', seconds
+    FROM scheduling_lease
+"""
+HELD_LEASES_OF_WORKER = f"{HELD_LEASES} WHERE worker = ?"
+NEXT_DUE = f"""
+    SELECT due_at || '' FROM scheduling_schedule
+    WHERE readiness = {NOT_DUE} AND date(due_at) = substr(due_at, 1, 10) ORDER BY due_at LIMIT 1
+"""
 DUE_SCHEDULES = f"""
     SELECT task_id, lane_id FROM scheduling_schedule
     WHERE readiness = {NOT_DUE} AND due_at <= ? ORDER BY due_at LIMIT ?
@@ -296,10 +319,21 @@ class SQLite:
     def heads(self, wanted: Mapping[int, int], *, named: bool) -> list[Head]:
         statement = NAMED_HEADS if named else HEADS
         return [
-            Head(UUID(task), lane_id, _instant(due_at), name[0] if name else None)
+            head
             for lane_id, count in wanted.items()
-            for task, due_at, *name in self._run(statement, [lane_id, count])
+            for head in self._heads_of(statement, lane_id, count)
         ]
+
+    def _heads_of(self, statement: str, lane_id: int, count: int) -> list[Head]:
+        """A schedule that cannot be read would stand before all others for ever, so it is set aside."""
+        heads, broken = _read(
+            self._run(statement, [lane_id, count]),
+            lambda row: Head(UUID(row[0]), lane_id, _instant(row[1]), row[2]),
+        )
+        if not broken:
+            return heads
+        self._run(SET_READINESS, [HELD, json.dumps(broken)])
+        return self._heads_of(statement, lane_id, count)
 
     def set_readiness(self, task_ids: Collection[UUID], readiness: Readiness) -> None:
         self._run(SET_READINESS, [readiness.value, _hexes(task_ids)])
@@ -373,6 +407,28 @@ class SQLite:
             )
         ended = set(rows)
         return [place for place, key in enumerate(keys) if key in ended]
+
+    def held_leases(self, worker: UUID | None) -> list[HeldLease]:
+        rows = (
+            self._run(HELD_LEASES)
+            if worker is None
+            else self._run(HELD_LEASES_OF_WORKER, [worker.hex])
+        )
+        leases, _ = _read(
+            rows,
+            lambda row: HeldLease(
+                task_id=UUID(row[0]),
+                worker=UUID(row[1]),
+                generation=int(row[2]),
+                tenant_id=int(row[3]),
+                lane_id=int(row[4]),
+                due_at=_instant(row[5]),
+                acquired_at=_instant(row[6]),
+                expires_at=_instant(row[7]),
+                seconds=float(row[8]),
+            ),
+        )
+        return leases
 
     def standings(self, task_ids: Collection[UUID]) -> Mapping[UUID, Standing]:
         return {
@@ -448,7 +504,8 @@ class SQLite:
     # Promote
 
     def next_due(self) -> datetime | None:
-        return _instant_or_none(self._run(NEXT_DUE).fetchone()[0])
+        row = self._run(NEXT_DUE).fetchone()
+        return _instant(row[0]) if row else None
 
     def due_schedules(self, now: datetime, limit: int) -> list[tuple[UUID, int]]:
         return [(UUID(task), lane) for task, lane in self._run(DUE_SCHEDULES, [_text(now), limit])]
@@ -487,11 +544,25 @@ def _text(instant: datetime) -> str:
     return str(instant.astimezone(UTC).replace(tzinfo=None))
 
 
-def _instant(stored: str | datetime) -> datetime:
-    """The driver has parsed a column that it knows the declared type of, and no other."""
-    parsed = stored if isinstance(stored, datetime) else datetime.fromisoformat(stored)
-    return parsed.replace(tzinfo=UTC)
+def _instant(stored: str) -> datetime:
+    """Columns are read as text (`|| ''`), because the driver's own parsing is slower, and all or nothing."""
+    return datetime.fromisoformat(stored).replace(tzinfo=UTC)
 
 
-def _instant_or_none(stored: str | datetime | None) -> datetime | None:
+def _instant_or_none(stored: str | None) -> datetime | None:
     return None if stored is None else _instant(stored)
+
+
+def _read(rows: Iterable[Any], decode: Callable[[Any], Decoded]) -> tuple[list[Decoded], list[Any]]:
+    """What the rows say, and the keys of those that say nothing: SQLite keeps whatever somebody writes by hand.
+
+    One such row must not keep the others from being read. `checkledger` tells of what it leaves behind.
+    """
+    read, broken = [], []
+    for row in rows:
+        try:
+            read.append(decode(row))
+        except (AttributeError, TypeError, ValueError) as error:
+            logger.error("The ledger holds a row that cannot be read (task %r): %s", row[0], error)
+            broken.append(row[0])
+    return read, broken
