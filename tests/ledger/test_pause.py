@@ -186,6 +186,12 @@ def test_a_pause_with_an_end_ends_by_itself(tenant_a: Tenant) -> None:
     assert not Pause.objects.exists()
 
 
+def test_a_pause_that_ended_holds_nobody_up_before_it_is_cleared(tenant_a: Tenant) -> None:
+    ledger.pause(name="demo.echo", by="operator", duration=timedelta(seconds=60), now=START)
+    ids = put(tenant_a)
+    assert run(ledger.claim(uuid4(), limit=1, now=at(60)).claims, now=at(60)) == ids
+
+
 def test_a_pause_of_a_name_with_an_end_gives_back_what_it_held(tenant_a: Tenant) -> None:
     pause(name="demo.echo", duration=timedelta(seconds=60))
     ids = put(tenant_a, 3)

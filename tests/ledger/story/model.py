@@ -1,11 +1,11 @@
 """The ledger as a dictionary of tasks: what every verb must come to, with no database and nothing clever."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from scheduling.ledger.values import Claim, Fail, Release, Snooze, Stop, Succeed, Verdict
+from scheduling.ledger.values import Claim, Fail, NewTask, Release, Snooze, Stop, Succeed, Verdict
 from scheduling.states import DeadReason, Outcome, TaskState
 
 Scope = tuple[str, str, str]
@@ -69,7 +69,7 @@ class Model:
     def in_state(self, *states: TaskState) -> Iterator[ModelTask]:
         return self.where(lambda task: task.state in states)
 
-    def has_room_for(self, counts: dict[str, int]) -> bool:
+    def has_room_for(self, counts: Mapping[str, int]) -> bool:
         """Whether so many more unfinished tasks of each tenant stay within its max_queued."""
         unfinished = [task.tenant for task in self.in_state(TaskState.QUEUED, TaskState.RUNNING)]
         return all(
@@ -115,6 +115,20 @@ class Model:
         )
 
     # Changing
+
+    def add(self, task_id: UUID, tenant: str, task: NewTask) -> None:
+        due_at = task.due_at or self.now
+        self.tasks[task_id] = ModelTask(
+            task_id,
+            tenant,
+            task.queue,
+            task.name,
+            task.priority,
+            task.max_attempts,
+            due_at,
+            task.deadline,
+            is_ready=due_at <= self.now,
+        )
 
     def promote(self) -> None:
         for task in self.in_state(TaskState.QUEUED):

@@ -54,7 +54,7 @@ class Stage(RuleBasedStateMachine):
         for model in EVERYTHING:
             model.objects.all()._raw_delete("default")
         self.tenants = {
-            "a": Tenant.objects.create(slug="a", weight=3, max_in_flight=2),
+            "a": Tenant.objects.create(slug="a", weight=3, max_in_flight=3),
             "b": Tenant.objects.create(slug="b", max_queued=8),
         }
         self.slugs = {tenant.pk: slug for slug, tenant in self.tenants.items()}
@@ -66,7 +66,7 @@ class Stage(RuleBasedStateMachine):
         self.claims: list[Claim] = []
         """What the workers remember, stale ones among them."""
         self.read: list[HeldLease] = []
-        """What a reaper read some steps ago."""
+        """What the reaper read in its last sweep."""
 
     @rule(seconds=st.sampled_from([1, 4, 9, 30]))
     def time_passes(self, seconds: int) -> None:

@@ -21,13 +21,14 @@ scopes = st.tuples(
 
 
 class Upkeep(Stage):
-    @rule()
-    def read_leases(self) -> None:
-        self.read = ledger.held_leases()
-
-    @precondition(lambda self: self.read)
     @rule(data=st.data())
-    def reap(self, data: st.DataObject) -> None:
+    def sweep(self, data: st.DataObject) -> None:
+        """End what has not changed since the sweep before, and read what there is now."""
+        if self.read:
+            self._reap(data)
+        self.read = sorted(ledger.held_leases(), key=lambda lease: lease.task_id)
+
+    def _reap(self, data: st.DataObject) -> None:
         uncharged = data.draw(st.sets(st.sampled_from([lease.task_id for lease in self.read])))
         unchanged = {lease.task_id for lease in self.read if self._is_unchanged(lease)}
         ended = ledger.reap(self.read, uncharged=uncharged, now=self.model.now)
@@ -82,16 +83,18 @@ class Upkeep(Stage):
         dead = list(self.model.in_state(TaskState.DEAD))
         return data.draw(st.lists(st.sampled_from(dead), unique_by=id)) if dead else []
 
-    @rule(scope=scopes, seconds=st.sampled_from([None, 10]))
+    @rule(scope=scopes, seconds=st.sampled_from([5, 10, 10, None]))
     def pause(self, scope: Scope, seconds: int | None) -> None:
         duration = timedelta(seconds=seconds) if seconds else None
         ledger.pause(**self._named(scope), by="op", duration=duration, now=self.model.now)
         self.model.pauses[scope] = self.model.now + duration if duration else None
 
-    @rule(scope=scopes)
-    def resume(self, scope: Scope) -> None:
+    @precondition(lambda self: self.model.pauses)
+    @rule(data=st.data())
+    def resume(self, data: st.DataObject) -> None:
+        scope = data.draw(st.sampled_from(list(self.model.pauses)))
         ledger.resume(**self._named(scope), by="op", now=self.model.now)
-        self.model.pauses.pop(scope, None)
+        del self.model.pauses[scope]
 
     def _named(self, scope: Scope) -> dict[str, Any]:
         tenant, queue, name = scope

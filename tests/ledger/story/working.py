@@ -1,13 +1,14 @@
 """What clients and workers do: enqueue, claim, renew, settle; also with claims they lost long ago."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import precondition, rule
+from hypothesis.stateful import initialize, precondition, rule
 
 from scheduling import ledger
 from scheduling.errors import LimitExceeded
@@ -30,9 +31,9 @@ from tests.ledger.story.model import ModelTask
 from tests.ledger.story.stage import NAMES, QUEUES, TENANTS, Stage, delays
 
 MOST_REMEMBERED = 12
-WORKERS = [UUID(int=number) for number in (1, 2, 3)]
 FAILURE = Failure("ValueError", "no luck")
 
+workers = st.sampled_from([UUID(int=number) for number in (1, 2, 3)])
 verdicts: st.SearchStrategy[Verdict] = st.one_of(
     st.just(Succeed()),
     delays.map(lambda delay: Fail(FAILURE, delay)),
@@ -44,69 +45,66 @@ verdicts: st.SearchStrategy[Verdict] = st.one_of(
 )
 
 
-class Working(Stage):
-    @rule(
-        tenant=st.sampled_from(TENANTS),
-        queue=st.sampled_from(QUEUES),
-        name=st.sampled_from(NAMES),
-        priority=st.integers(-1, 1),
-        count=st.integers(1, 3),
-        max_attempts=st.integers(1, 3),
-        delay=delays,
-        patience=st.sampled_from([None, None, 6, 25]),
-    )
-    def enqueue(
-        self,
-        *,
-        tenant: str,
-        queue: str,
-        name: str,
-        priority: int,
-        count: int,
-        max_attempts: int,
-        delay: timedelta,
-        patience: int | None,
-    ) -> None:
-        now = self.model.now
-        due_at = now + delay
-        deadline = now + timedelta(seconds=patience) if patience else None
-        task = NewTask(
-            tenant_id=self.tenants[tenant].pk,
-            name=name,
-            queue=queue,
-            priority=priority,
-            max_attempts=max_attempts,
-            due_at=due_at,
-            deadline=deadline,
-        )
-        if not self.model.has_room_for({tenant: count}):
-            with pytest.raises(LimitExceeded):
-                ledger.enqueue([task] * count, now=now)
-            return
-        for accepted in ledger.enqueue([task] * count, now=now):
-            self.model.tasks[accepted.task_id] = ModelTask(
-                accepted.task_id,
-                tenant,
-                queue,
-                name,
-                priority,
-                max_attempts,
-                due_at,
-                deadline,
-                is_ready=due_at <= now,
-            )
+specs = st.fixed_dictionaries(
+    {
+        "tenant": st.sampled_from(TENANTS),
+        "queue": st.sampled_from(QUEUES),
+        "name": st.sampled_from(NAMES),
+        "priority": st.integers(-1, 1),
+        "max_attempts": st.integers(1, 3),
+        "delay": delays,
+        "patience": st.sampled_from(
+            [None, None, None, timedelta(seconds=6), timedelta(seconds=25)]
+        ),
+    }
+)
 
-    @rule(
-        worker=st.sampled_from(WORKERS),
-        limit=st.integers(1, 5),
-        queues=st.sampled_from([None, ("x",), ("y",)]),
-        promote_first=st.booleans(),
-    )
-    def claim(
-        self, worker: UUID, limit: int, queues: tuple[str, ...] | None, promote_first: bool
-    ) -> None:
-        if promote_first:
-            self.make_ready()
+
+class Working(Stage):
+    @initialize(batch=st.lists(specs, min_size=6, max_size=8))
+    def begin(self, batch: list[dict[str, Any]]) -> None:
+        self._enqueue(batch)
+
+    @rule(batch=st.lists(specs, min_size=1, max_size=3))
+    def enqueue(self, batch: list[dict[str, Any]]) -> None:
+        self._enqueue(batch)
+
+    def _enqueue(self, batch: list[dict[str, Any]]) -> None:
+        tasks = [self._new(**spec) for spec in batch]
+        if self.model.has_room_for(Counter(spec["tenant"] for spec in batch)):
+            for accepted, task in zip(
+                ledger.enqueue(tasks, now=self.model.now), tasks, strict=True
+            ):
+                self.model.add(accepted.task_id, self.slugs[task.tenant_id], task)
+        else:
+            with pytest.raises(LimitExceeded):
+                ledger.enqueue(tasks, now=self.model.now)
+
+    def _new(
+        self, *, tenant: str, delay: timedelta, patience: timedelta | None, **options: Any
+    ) -> NewTask:
+        return NewTask(
+            tenant_id=self.tenants[tenant].pk,
+            due_at=self.model.now + delay,
+            deadline=self.model.now + patience if patience else None,
+            **options,
+        )
+
+    @rule(worker=workers, data=st.data())
+    def work(self, worker: UUID, data: st.DataObject) -> None:
+        """Start whatever may be started, and settle all of it at once."""
+        self.make_ready()
+        claims = self._claim(worker, limit=5, queues=None)
+        assert len(claims) == 5 or not self._waiting(QUEUES), "work was left lying"
+        self._settle([Settlement(claim, data.draw(verdicts)) for claim in claims])
+
+    @rule(worker=workers, limit=st.integers(1, 5), queues=st.sampled_from([None, ("x",), ("y",)]))
+    def claim(self, worker: UUID, limit: int, queues: tuple[str, ...] | None) -> None:
+        """Start something, and remember it for later, perhaps too late."""
+        claims = self._claim(worker, limit, queues)
+        self.claims = [*self.claims, *claims][-MOST_REMEMBERED:]
+
+    def _claim(self, worker: UUID, limit: int, queues: tuple[str, ...] | None) -> list[Claim]:
         late = list(self.model.late())
         in_order = self.model.may_start(queues or QUEUES)
         claims = self._claim_until_told_there_is_no_more(worker, limit, queues)
@@ -117,10 +115,11 @@ class Working(Stage):
             assert self.model.room(task.tenant) > 0
             task.start(claim)
         self._bury_late_ones(late)
-        if promote_first and len(claims) < limit:
-            left = {task.tenant for task in self.model.may_start(queues or QUEUES)}
-            assert all(self.model.room(tenant) <= 0 for tenant in left), "work was left lying"
-        self.claims = [*self.claims, *claims][-MOST_REMEMBERED:]
+        return claims
+
+    def _waiting(self, queues: Collection[str]) -> list[ModelTask]:
+        """What might start, and whose tenant has room for it."""
+        return [task for task in self.model.may_start(queues) if self.model.room(task.tenant) > 0]
 
     def _claim_until_told_there_is_no_more(
         self, worker: UUID, limit: int, queues: tuple[str, ...] | None
@@ -155,7 +154,7 @@ class Working(Stage):
             assert reason == DeadReason.DEADLINE_PASSED
             self.model.tasks[pk].bury(DeadReason(reason))
 
-    @rule(worker=st.sampled_from(WORKERS))
+    @rule(worker=workers)
     def renew(self, worker: UUID) -> None:
         claims = [claim for claim in self.claims if claim.worker == worker]
         renewal = ledger.renew(claims, lease=LEASE, now=self.model.now)
@@ -169,13 +168,16 @@ class Working(Stage):
     @precondition(lambda self: self.claims)
     @rule(data=st.data())
     def settle(self, data: st.DataObject) -> None:
-        chosen = data.draw(st.lists(st.sampled_from(self.claims), max_size=4, unique_by=id))
-        said = [Settlement(claim, data.draw(verdicts)) for claim in chosen]
+        """Settle what was claimed some steps ago, whoever has it now."""
+        claims = st.lists(st.sampled_from(self.claims), min_size=1, max_size=4, unique_by=id)
+        self._settle([Settlement(claim, data.draw(verdicts)) for claim in data.draw(claims)])
+
+    def _settle(self, said: list[Settlement]) -> None:
         refused_before = Refusal.objects.count()
         settling = ledger.settle(said, now=self.model.now)
         stale = [one.claim for one in said if not self._is_heard(one)]
         assert named(settling.stale) == named(stale)
-        assert named(settling.settled) == named(chosen) - named(stale)
+        assert named(settling.settled) == named(one.claim for one in said) - named(stale)
         known = sum(claim.task_id in self.model.tasks for claim in stale)
         assert Refusal.objects.count() == refused_before + known
         for one in said:
