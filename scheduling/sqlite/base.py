@@ -177,6 +177,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def close_if_unusable_or_obsolete(self) -> None:
         """Also closes one that was struck by another thread's exception as a transaction began or ended."""
-        if self.gate is not None and self.gate.holder is self and not self.in_atomic_block:
+        if self.gate is not None and not self.in_atomic_block and self.gate.is_inside(self):
             self.close()
         super().close_if_unusable_or_obsolete()

@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Lock, RLock, Thread
 from typing import Literal
 
 
@@ -20,55 +20,51 @@ class GateTimeout(Exception):
 
 
 class WriteGate:
-    """One per process and file. Threads of the process queue for it, then the process for the file.
+    """One per process and file. Threads of the process take turns at it, then the process at the file.
 
     An exception may strike anywhere in here, because workers raise TaskTimeout in the threads of handlers.
-    So who is inside is a fact of the gate and not of a variable somewhere else, and whoever might be
-    inside may leave, from any thread and more than once.
+    The lock knows which thread holds it, whether or not that thread got to know, so whoever might be inside
+    may leave, and more than once.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.holder: object | None = None
-        self._line: list[tuple[object, Lock]] = []
-        """Who waits, first come first, and the lock that each is woken by."""
-        self._changing = Lock()
+        self._turn = RLock()
         self._file: int | None = None
         self._waiter: _Waiter | None = None
 
     def enter(self, who: object, timeout: float) -> None:
-        """Wait in line, for `timeout` seconds at most, and be the holder. Raises GateTimeout."""
+        """Wait for a turn, for `timeout` seconds at most, and be the holder. Raises GateTimeout."""
+        if not self._turn.acquire(timeout=timeout):
+            raise GateTimeout(self.path)
         try:
-            self._wait_for_turn(who, timeout)
+            self.holder = who
             self._lock_file(timeout)
         except BaseException:
             self.leave(who)
             raise
 
-    def leave(self, who: object) -> None:
-        """Let the next one through, or step out of the line. Otherwise nothing happens."""
-        with self._changing:
-            if self.holder is not who:
-                self._line = [place for place in self._line if place[0] is not who]
-                return
-            if self._file is not None:
-                fcntl.flock(self._file, fcntl.LOCK_UN)
-            if self._line:
-                self.holder, called = self._line.pop(0)
-                called.release()
-            else:
-                self.holder = None
+    def is_inside(self, who: object) -> bool:
+        """Also when an exception struck this thread before it could say who it is."""
+        return self.holder is who or (self.holder is None and self._is_this_threads())
 
-    def _wait_for_turn(self, who: object, timeout: float) -> None:
-        called = Lock()
-        called.acquire()
-        with self._changing:
-            if self.holder is None or self.holder is who:
-                self.holder = who
-                return
-            self._line.append((who, called))
-        if not called.acquire(timeout=timeout):
-            raise GateTimeout(self.path)
+    def leave(self, who: object) -> None:
+        """Let the next one through. Nothing happens when `who` is not inside."""
+        if not self.is_inside(who):
+            return
+        if self._file is not None:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+        self.holder = None
+        if not self._is_this_threads():
+            self._turn = (
+                RLock()
+            )  # of a thread that has ended; who waits for that one gives up in time
+        while self._is_this_threads():
+            self._turn.release()
+
+    def _is_this_threads(self) -> bool:
+        return bool(self._turn._is_owned())  # type: ignore[attr-defined]  # what Condition asks a lock
 
     def _lock_file(self, timeout: float) -> None:
         if self._file is None:

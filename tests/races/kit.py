@@ -82,7 +82,7 @@ class Session:
 
     def _waits_for_a_lock(self) -> bool:
         if self._pid is None:
-            return _is_inside("WriteGate.enter", self._ident)
+            return is_running_in(self._ident, "WriteGate.enter")
         with connection.cursor() as cursor:
             cursor.execute("SELECT cardinality(pg_blocking_pids(%s)) > 0", [self._pid])
             return bool(cursor.fetchone()[0])
@@ -102,7 +102,8 @@ def _backend_pid() -> int | None:
         return int(cursor.fetchone()[0])
 
 
-def _is_inside(function: str, thread: int) -> bool:
+def is_running_in(thread: int, function: str) -> bool:
+    """Whether that function is on the stack of the thread with that ident."""
     frame = sys._current_frames().get(thread)
     while frame and frame.f_code.co_qualname != function:
         frame = frame.f_back

@@ -2,8 +2,9 @@
 
 import ctypes
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 
@@ -11,6 +12,7 @@ import pytest
 
 from scheduling.errors import TaskTimeout
 from scheduling.sqlite.gate import GateTimeout, WriteGate, gate_for
+from tests.races.kit import is_running_in
 from tests.sqlite.keeper import Keeper
 from tests.waiting import until
 
@@ -137,33 +139,44 @@ def test_who_gave_up_closes_the_file_and_is_not_let_in_later(
 # Between threads
 
 
-def waits(gate: WriteGate, who: object) -> bool:
-    return any(place is who for place, _ in gate._line)
+def start(work: Callable[[], None]) -> Thread:
+    """A thread that comes to wait for the gate."""
+    thread = Thread(target=work)
+    thread.start()
+    assert thread.ident
+    until(partial(is_running_in, thread.ident, "WriteGate.enter"), what="for the thread to wait")
+    return thread
 
 
-def test_threads_are_let_in_first_come_first(gate: WriteGate) -> None:
-    order: list[str] = []
+def test_every_thread_is_let_in_once(gate: WriteGate) -> None:
+    inside: list[int] = []
 
-    def write(who: str) -> None:
+    def write(who: int) -> None:
         gate.enter(who, LONG)
-        order.append(who)
+        inside.append(who)
         gate.leave(who)
 
     gate.enter("holder", LONG)
-    threads = [Thread(target=write, args=[who]) for who in ("first", "second", "third")]
-    for thread, who in zip(threads, ("first", "second", "third"), strict=True):
-        thread.start()
-        until(lambda who=who: waits(gate, who), what=f"for the {who}")  # type: ignore[misc]
+    threads = [start(partial(write, who)) for who in range(4)]
+    assert inside == []
     gate.leave("holder")
     for thread in threads:
         thread.join()
-    assert order == ["first", "second", "third"]
+    assert sorted(inside) == [0, 1, 2, 3]
 
 
-def test_who_gave_up_is_out_of_the_line(gate: WriteGate) -> None:
+def test_who_gave_up_is_not_let_in_later(gate: WriteGate) -> None:
+    gave_up = Event()
+
+    def wait_briefly() -> None:
+        with pytest.raises(GateTimeout):
+            gate.enter("impatient", SHORT)
+        gave_up.set()
+
     gate.enter("holder", LONG)
-    with pytest.raises(GateTimeout):
-        gate.enter("impatient", SHORT)
+    start(wait_briefly).join()
+    assert gave_up.is_set()
+    assert gate.holder == "holder"
     gate.leave("holder")
     assert gate.holder is None
 
@@ -185,12 +198,11 @@ def test_a_thread_that_is_struck_as_it_is_let_in_passes_its_turn_on(gate: WriteG
         try:
             gate.enter("victim", LONG)
         except TaskTimeout:
+            gate.leave("victim")  # as clearing its connections does
             struck.set()
 
     gate.enter("holder", LONG)
-    victim = Thread(target=write)
-    victim.start()
-    until(lambda: waits(gate, "victim"))
+    victim = start(write)
     assert victim.ident
     ctypes.pythonapi.PyThreadState_SetAsyncExc(
         ctypes.c_ulong(victim.ident), ctypes.py_object(TaskTimeout)
@@ -198,4 +210,28 @@ def test_a_thread_that_is_struck_as_it_is_let_in_passes_its_turn_on(gate: WriteG
     gate.leave("holder")
     victim.join()
     assert struck.is_set()
-    assert gate.holder is None
+    gate.enter("next", SHORT)
+    gate.leave("next")
+
+
+def test_the_turn_of_a_thread_that_ended_inside_can_be_given_back(gate: WriteGate) -> None:
+    thread = Thread(target=partial(gate.enter, "gone", LONG))
+    thread.start()
+    thread.join()
+    with pytest.raises(GateTimeout):
+        gate.enter("next", SHORT)
+    gate.leave("gone")
+    gate.enter("next", SHORT)
+    gate.leave("next")
+
+
+def test_coming_in_twice_takes_leaving_once(gate: WriteGate) -> None:
+    """Whose transaction was struck as it began, and who goes on regardless, begins another one."""
+    gate.enter("holder", LONG)
+    gate.enter("holder", LONG)
+    gate.leave("holder")
+    thread = Thread(target=partial(gate.enter, "next", LONG))
+    thread.start()
+    thread.join()
+    assert gate.holder == "next"
+    gate.leave("next")
