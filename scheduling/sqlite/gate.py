@@ -57,9 +57,8 @@ class WriteGate:
             fcntl.flock(self._file, fcntl.LOCK_UN)
         self.holder = None
         if not self._is_this_threads():
-            self._turn = (
-                RLock()
-            )  # of a thread that has ended; who waits for that one gives up in time
+            # Its thread has ended. Who waits for the lock of that one gives up in time.
+            self._turn = RLock()
         while self._is_this_threads():
             self._turn.release()
 

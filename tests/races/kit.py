@@ -133,10 +133,6 @@ def flatten(lists: Sequence[Sequence[T]]) -> list[T]:
     return [one for many in lists for one in many]
 
 
-def count_of(answers: Sequence[Any], answer: Any) -> int:
-    return sum(one == answer for one in answers)
-
-
 # The verbs, by the database's own clock
 
 
