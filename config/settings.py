@@ -1,4 +1,7 @@
-"""Django's settings. What an operator may set comes from the environment, by the names in quotes."""
+"""Django's settings. What an operator may set comes from the environment, by the names in quotes.
+
+docs/operations.md lists it all, with what the web server reads for itself.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the documentation shows works."""
+"""What the documentation shows works, and what it lists is complete."""
 
 import json
 import re
@@ -11,7 +11,33 @@ from scheduling import clock, registry
 from scheduling.builtin.signing import secret_of, signature
 
 ROOT = Path(__file__).resolve().parent.parent
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "CONTRIBUTING.md",
+    *ROOT.glob("docs/**/*.md"),
+]
 HTTP_REQUESTS = ROOT / "docs" / "http-requests.md"
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+FROM_THE_ENVIRONMENT = re.compile(r'(?:env\.\w+|environ\.get)\(\s*"([A-Z_]+)"')
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_to_a_page_leads_to_one(page: Path) -> None:
+    assert [to for to in LINK.findall(page.read_text()) if not (page.parent / to).exists()] == []
+
+
+def test_the_readme_fits_on_one_screen() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 60
+
+
+def test_every_setting_of_the_environment_is_in_the_table_of_operations() -> None:
+    code = "".join(file.read_text() for file in ROOT.glob("config/*.py"))
+    page = (ROOT / "docs" / "operations.md").read_text()
+    rows = "".join(line.split("|")[1] for line in page.splitlines() if line.startswith("|"))
+    settings = set(FROM_THE_ENVIRONMENT.findall(code))
+    assert {"DEBUG", "DATABASE_URL", "WEB_THREADS", "WEB_SECONDS_TO_SEND"} <= settings
+    assert {name for name in settings if f"`{name}`" not in rows} == set()
 
 
 def test_the_request_that_is_shown_is_one_that_is_taken() -> None:
