@@ -20,12 +20,12 @@ def test_eight_workers_and_four_web_threads_are_never_told_that_it_is_locked(
     Tenant.objects.update(max_queued=None, max_in_flight=None)
 
     def answer_requests() -> list[int]:
-        for _ in range(100):
+        for _ in range(50):
             with transaction.atomic():
                 Task.objects.filter(tenant=tenant_a).count()
                 put(tenant_a)
         return []
 
-    work = partial(processes_at_once, 8, partial(drain_until, 400))
+    work = partial(processes_at_once, 8, partial(drain_until, 200))
     done, *_ = at_once(work, *[answer_requests] * 4)
-    assert sum(done) == 400
+    assert sum(done) == 200
