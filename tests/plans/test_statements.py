@@ -41,7 +41,6 @@ LEASES_OF_TENANT = "scheduling_lease_tenant_id_"
 INDEXES: dict[str, tuple[str, ...]] = {
     "ADMIT": (),  # a row of intake, outflow and tenant each, of tables that are small here
     "ACCEPT_ONE": (LANE_BY_QUEUE, "task_idempotency_key", key_of("lane")),
-    "ACCEPT_ONE": (LANE_BY_QUEUE, "task_idempotency_key", key_of("lane")),
     "TASKS_WITH_KEYS": ("task_idempotency_key",),
     "INSERT_TASK": (),
     "INSERT_TASKS": (),
@@ -79,8 +78,6 @@ INDEXES: dict[str, tuple[str, ...]] = {
     "END_LEASES": (key_of("lease"),),
     "END_UNRENEWED_LEASES": (key_of("lease"),),
     "HELD_LEASES": (),  # all there are
-    "HELD_LEASES_OF_WORKER": ("scheduling_lease_worker_",),
-    "HELD_LEASES": (),
     "HELD_LEASES_OF_WORKER": ("scheduling_lease_worker_",),
     "STANDINGS": (key_of("task"),),
     "FINISH": (key_of("task"),),
