@@ -4,6 +4,7 @@ A byte into each pipe costs a few microseconds and needs nobody to serve it. A p
 more was left by a process that was killed, and is removed by whoever finds it.
 """
 
+import errno
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -26,7 +27,9 @@ def _put(path: str, letter: bytes) -> None:
         pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return
-    except OSError:  # ENXIO: nobody reads it
+    except OSError as error:
+        if error.errno != errno.ENXIO:  # nobody reads it
+            raise
         Path(path).unlink(missing_ok=True)
         return
     try:

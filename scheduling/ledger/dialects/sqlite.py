@@ -9,7 +9,7 @@ import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -513,7 +513,8 @@ class SQLite:
     # Wake
 
     def wake_after_commit(self, topic: str) -> None:
-        transaction.on_commit(partial(fifos.wake, self._path, topic))
+        """What has committed is not taken back because nobody could be told: that is logged."""
+        transaction.on_commit(lambda: fifos.wake(self._path, topic), robust=True)
 
     def listen(self) -> Listener:
         return fifos.FifoListener(self._path)
