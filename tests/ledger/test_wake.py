@@ -12,7 +12,7 @@ from scheduling import ledger
 from scheduling.ledger import wake
 from scheduling.ledger.dialects import Listener, fifos
 from tenants.models import Tenant
-from tests.ledger.kit import NO_DELAY, START, at, failing, pause, put, say, take
+from tests.ledger.kit import NO_DELAY, START, at, failing, pause, put, resume, say, take
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
 
