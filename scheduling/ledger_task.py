@@ -1,6 +1,6 @@
 """What `@task` makes of a function when the ledger is the backend: Django's task with durable options."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Self
@@ -39,7 +39,7 @@ class LedgerTask(Task):
         if get_func_args(self.func)[:1] == ["context"]:
             object.__setattr__(self, "takes_context", True)
         Task.__post_init__(self)  # slots make dataclass() build a second class, unknown to super()
-        faults = options.faults(
+        self._hold_to_rules(
             name=self.name or None,
             queue_name=self.queue_name,
             max_attempts=self.max_attempts,
@@ -48,11 +48,13 @@ class LedgerTask(Task):
             backoff=self.backoff,
             idempotency_key=self.idempotency_key,
         )
-        if faults:
+        registry.add(self)
+
+    def _hold_to_rules(self, **given: object) -> None:
+        if faults := options.faults(**given):
             raise InvalidDeclaration(
                 f"{self.module_path} cannot be enqueued: {InvalidTask(faults)}"
             )
-        registry.add(self)
 
     def using(
         self,
@@ -68,18 +70,31 @@ class LedgerTask(Task):
         idempotency_key: str | None = None,
     ) -> Self:
         """A copy with the options given; None leaves one as it is."""
-        given: dict[str, Any] = {
+        stock: dict[str, Any] = {
             "priority": priority,
             "queue_name": queue_name,
             "run_after": run_after,
             "backend": backend,
+        }
+        ours: dict[str, Any] = {
             "max_attempts": max_attempts,
             "timeout": timeout,
             "deadline": deadline,
-            "tenant": tenant,
             "idempotency_key": idempotency_key,
         }
-        return replace(self, **{name: value for name, value in given.items() if value is not None})
+        if any(value is not None for value in stock.values()):
+            given = {**stock, **ours, "tenant": tenant}
+            return replace(self, **{name: one for name, one in given.items() if one is not None})
+        self._hold_to_rules(**ours)
+        return self._copy_with({**ours, "tenant": tenant})
+
+    def _copy_with(self, given: Mapping[str, object]) -> Self:
+        """Without declaring it anew: the framework looks at function and queue again, and those are the same."""
+        copy = object.__new__(type(self))
+        for name in self.__dataclass_fields__:
+            value = given.get(name)
+            object.__setattr__(copy, name, getattr(self, name) if value is None else value)
+        return copy
 
     @property
     def ledger_name(self) -> str:
