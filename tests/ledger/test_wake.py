@@ -48,6 +48,14 @@ def test_work_in_an_idle_lane_wakes(tenant_a: Tenant, listener: Listener) -> Non
     assert heard(listener) == {"work"}
 
 
+def test_work_in_a_lane_that_fell_idle_wakes_again(tenant_a: Tenant, listener: Listener) -> None:
+    put(tenant_a)
+    take(2)
+    heard(listener)
+    put(tenant_a)
+    assert heard(listener) == {"work"}
+
+
 def test_work_in_a_busy_lane_wakes_nobody(tenant_a: Tenant, listener: Listener) -> None:
     """A worker that waits has found every lane empty, so nobody waits while one is ready."""
     put(tenant_a)
@@ -71,15 +79,17 @@ def test_work_is_heard_of_only_when_it_is_committed(tenant_a: Tenant, listener: 
 
 
 def test_what_is_due_before_the_next_slow_look_wakes(tenant_a: Tenant, listener: Listener) -> None:
-    put(tenant_a, due_at=START + wake.SLOWEST_LOOK)
-    assert heard(listener) == {"due"}
+    for _ in ("a new lane", "a known one"):
+        put(tenant_a, due_at=START + wake.SLOWEST_LOOK)
+        assert heard(listener) == {"due"}
 
 
 def test_what_is_due_after_the_next_slow_look_wakes_nobody(
     tenant_a: Tenant, listener: Listener
 ) -> None:
-    put(tenant_a, due_at=START + wake.SLOWEST_LOOK + timedelta(milliseconds=1))
-    assert heard(listener) == set()
+    for _ in ("a new lane", "a known one"):
+        put(tenant_a, due_at=START + wake.SLOWEST_LOOK + timedelta(milliseconds=1))
+        assert heard(listener) == set()
 
 
 def test_a_promotion_wakes(tenant_a: Tenant, listener: Listener) -> None:
