@@ -5,7 +5,6 @@ import decimal
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import pysqlite3
@@ -84,7 +83,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     transaction_mode: str | None
     gate: WriteGate | None = None
-    _path: Path
+    _name: str
     _file: os.stat_result
     """As it was opened. Both are known when there is a gate, so not of a database in memory."""
 
@@ -102,8 +101,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if not self.is_in_memory_db():
             guard_against_the_standard_module(conn_params["database"])
             self.gate = gate_for(str(conn_params["database"]))
-            self._path = Path(conn_params["database"])
-            self._file = self._path.stat()
+            self._name = str(conn_params["database"])
+            self._file = os.stat(self._name)  # noqa: PTH116
         return connection
 
     def create_cursor(self, name: str | None = None) -> Any:
@@ -122,7 +121,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if self.gate is None:
             return True
         try:
-            return os.path.samestat(self._path.stat(), self._file)
+            return os.path.samestat(os.stat(self._name), self._file)  # noqa: PTH116  # every transaction asks
         except FileNotFoundError:
             return False
 
@@ -131,7 +130,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if not self._has_its_file():
             self.close()
             raise OperationalError(
-                f"{self._path} was deleted or replaced while it was open. Nothing was written."
+                f"{self._name} was deleted or replaced while it was open. Nothing was written."
             )
 
     # A transaction is begun, and ended, in exactly one of the following ways, which the stubs do not know.
@@ -140,7 +139,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self._require_its_file()
         self._enter_gate()
         try:
-            super()._start_transaction_under_autocommit()  # type: ignore[misc]
+            with self.wrap_database_errors:
+                self.connection.execute(f"BEGIN {self.transaction_mode or 'DEFERRED'}")
         except BaseException:
             self._leave_gate()
             raise

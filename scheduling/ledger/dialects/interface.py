@@ -165,10 +165,10 @@ class Dialect(Protocol):
         """
 
     def accept_one(self, task_id: UUID, task: NewTask, now: datetime | None) -> datetime | None:
-        """Store one task by one statement that is its own transaction, and wake whom it must.
+        """Store one task in a transaction of its own, by the shortest way, and wake whom it must.
 
-        Answers the instant of acceptance. None: nothing was stored, because something has to be looked at
-        more closely (a key, a limit, a lane that is new), or because this database has no use for it.
+        Answers the instant of acceptance. None: nothing was stored, because a transaction is open already, or
+        because something has to be looked at more closely: a key, a limit, a lane that is new.
         """
 
     def tasks_with_keys(

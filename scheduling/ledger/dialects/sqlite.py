@@ -17,6 +17,7 @@ from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from scheduling import clock
+from scheduling.ledger import topics
 from scheduling.ledger.dialects import fifos
 from scheduling.ledger.dialects.interface import (
     Ending,
@@ -71,6 +72,8 @@ INSERT_SCHEDULE = """
     INSERT INTO scheduling_schedule (task_id, lane_id, priority, due_at, readiness)
     VALUES (?, ?, ?, ?, ?)
 """
+KEY_STANDS = "SELECT 1 FROM scheduling_task WHERE tenant_id = ? AND idempotency_key = ?"
+LANE_STANDS = "SELECT id, readiness FROM scheduling_lane WHERE tenant_id = ? AND queue = ?"
 FIND_LANE = "SELECT id FROM scheduling_lane WHERE tenant_id = ? AND queue = ?"
 ADD_LANE = f"""
     INSERT INTO scheduling_lane (tenant_id, queue, virtual_time, served_at, readiness)
@@ -236,8 +239,28 @@ class SQLite:
         return now if self._run(ADMIT, values).rowcount else None
 
     def accept_one(self, task_id: UUID, task: NewTask, now: datetime | None) -> datetime | None:
-        """Statements cost next to nothing here, so they are not worth merging."""
-        return None
+        """Looks first and writes after, so that an answer of None has written nothing."""
+        if self._connection.in_atomic_block:
+            return None
+        with transaction.atomic():
+            return self._accept_one(task_id, task, now or self.now())
+
+    def _accept_one(self, task_id: UUID, task: NewTask, now: datetime) -> datetime | None:
+        key = (task.tenant_id, task.idempotency_key)
+        if key[1] is not None and self._run(KEY_STANDS, key).fetchone():
+            return None
+        lane = self._run(LANE_STANDS, (task.tenant_id, task.queue)).fetchone()
+        if lane is None or self.admit(task.tenant_id, 1, now, rated=True) is None:
+            return None
+        due_at = task.due_at or now
+        readiness = READY if due_at <= now else NOT_DUE
+        self._run(INSERT_TASK, _task_row(task_id, task, now))
+        self._run(INSERT_SCHEDULE, (task_id.hex, lane[0], task.priority, _text(due_at), readiness))
+        if readiness == READY and lane[1] == NOT_DUE and self.activate_lanes([lane[0]]):
+            self.wake_after_commit(topics.WORK)
+        if now < due_at <= now + topics.SLOWEST_LOOK:
+            self.wake_after_commit(topics.DUE)
+        return now
 
     def tasks_with_keys(
         self, keys: Collection[tuple[int, str]]
@@ -246,29 +269,7 @@ class SQLite:
         return {(tenant, key): (UUID(task), fingerprint) for tenant, key, task, fingerprint in rows}
 
     def insert_tasks(self, rows: Sequence[tuple[UUID, NewTask]], now: datetime) -> None:
-        created_at = _text(now)
-        self._run_many(
-            INSERT_TASK,
-            [
-                (
-                    task_id.hex,
-                    task.tenant_id,
-                    task.name,
-                    task.queue,
-                    task.args_json,
-                    task.kwargs_json,
-                    task.priority,
-                    task.max_attempts,
-                    task.timeout_seconds,
-                    _text(task.deadline) if task.deadline else None,
-                    task.idempotency_key,
-                    task.fingerprint,
-                    created_at,
-                    task.trace_context,
-                )
-                for task_id, task in rows
-            ],
-        )
+        self._run_many(INSERT_TASK, [_task_row(task_id, task, now) for task_id, task in rows])
 
     def insert_schedules(self, rows: Sequence[tuple[UUID, int, int, datetime, Readiness]]) -> None:
         self._run_many(
@@ -529,6 +530,25 @@ class SQLite:
         self._connection.ensure_connection()
         with self._connection.wrap_database_errors:
             return self._connection.connection.executemany(statement, rows)
+
+
+def _task_row(task_id: UUID, task: NewTask, now: datetime) -> tuple[Any, ...]:
+    return (
+        task_id.hex,
+        task.tenant_id,
+        task.name,
+        task.queue,
+        task.args_json,
+        task.kwargs_json,
+        task.priority,
+        task.max_attempts,
+        task.timeout_seconds,
+        _text(task.deadline) if task.deadline else None,
+        task.idempotency_key,
+        task.fingerprint,
+        _text(now),
+        task.trace_context,
+    )
 
 
 def _hexes(ids: Collection[UUID]) -> str:
