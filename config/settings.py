@@ -87,7 +87,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 TASKS = {"default": {"BACKEND": "scheduling.backend.LedgerBackend", "QUEUES": []}}
 
-# What a tenant may use when its row says nothing else; 0 means no limit.
+# What a new tenant's row is given unless it says otherwise; 0 means no limit.
 TENANT_MAX_QUEUED = env.int("TENANT_MAX_QUEUED", default=10_000)
 TENANT_MAX_IN_FLIGHT = env.int("TENANT_MAX_IN_FLIGHT", default=100)
 TENANT_RATE_PER_SECOND = env.int("TENANT_RATE_PER_SECOND", default=1_000)
