@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from importlib import import_module
@@ -20,8 +21,9 @@ class Sender(AbstractContextManager["Sender"]):
     def prepare(self) -> None:
         """Make the tables, if the peer has any."""
 
+    @abstractmethod
     def enqueue(self, number: int) -> None:
-        raise NotImplementedError
+        """Put one task."""
 
     def enqueue_many(self, numbers: Sequence[int]) -> None:
         """In one call, for peers that have one. The others put one after the other."""
@@ -43,20 +45,24 @@ class Sender(AbstractContextManager["Sender"]):
 class AsyncSender(Sender):
     """For peers that speak asyncio. Their own loop runs through a batch, not once for each task."""
 
+    @abstractmethod
     async def open(self) -> None:
-        raise NotImplementedError
+        """Connect."""
 
+    @abstractmethod
     async def close(self) -> None:
-        raise NotImplementedError
+        """Disconnect."""
 
     async def aprepare(self) -> None:
         """Make the tables."""
 
+    @abstractmethod
     async def aenqueue(self, number: int) -> None:
-        raise NotImplementedError
+        """Put one task."""
 
+    @abstractmethod
     async def aenqueue_many(self, numbers: Sequence[int]) -> None:
-        raise NotImplementedError
+        """Put tasks in one call."""
 
     def prepare(self) -> None:
         self._runner.run(self.aprepare())
