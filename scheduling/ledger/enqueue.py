@@ -13,7 +13,7 @@ from scheduling.ids import uuid7
 from scheduling.ledger import wake
 from scheduling.ledger.dialects import Dialect, dialect
 from scheduling.ledger.values import Accepted, NewTask
-from scheduling.models import Intake, Outflow
+from scheduling.models import Intake
 from scheduling.states import Readiness
 from tenants.models import Tenant
 
@@ -145,13 +145,6 @@ def _until_the_rate_allows(count: int, tenant: Tenant, rate: float, now: datetim
     full_at = Intake.objects.values_list("full_at", flat=True).get(pk=tenant.pk)
     debt = max(full_at - now.timestamp(), 0.0) * rate
     return timedelta(seconds=max(debt + count - tenant.rate_burst, 0.0) / rate)
-
-
-def unfinished(tenant: Tenant) -> int:
-    """Tasks accepted and not finished, as the limit counts them."""
-    intake = Intake.objects.filter(pk=tenant.pk).values_list("accepted", flat=True).first() or 0
-    outflow = Outflow.objects.filter(pk=tenant.pk).values_list("finished", flat=True).first() or 0
-    return intake - outflow
 
 
 def schedule(
