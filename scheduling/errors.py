@@ -40,12 +40,19 @@ class LimitExceeded(RentrollError):
 
 
 class IdempotencyMismatch(RentrollError):
-    """The idempotency key was used before, for a different task. Nothing was stored."""
+    """The idempotency key stands for a different task: `task_id`, or one of the same batch (None).
 
-    def __init__(self, key: str, task_id: UUID) -> None:
+    Nothing was stored.
+    """
+
+    def __init__(self, key: str, task_id: UUID | None) -> None:
         self.key = key
         self.task_id = task_id
-        super().__init__(f"Idempotency key {key!r} already stands for another task ({task_id}).")
+        super().__init__(
+            f"Idempotency key {key!r} already stands for another task ({task_id})."
+            if task_id
+            else f"Idempotency key {key!r} stands for two different tasks of one batch."
+        )
 
 
 class UnknownTask(RentrollError):

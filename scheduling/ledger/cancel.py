@@ -53,7 +53,7 @@ def _cancel(task_ids: Sequence[UUID], now: datetime | None) -> dict[UUID, Cancel
     tasks = {task.pk: task for task in _lock_tasks(task_ids)}
     _stop_waiting([tasks[task_id] for task_id in waiting if task_id in tasks], now)
     running = [pk for pk, task in tasks.items() if task.state == TaskState.RUNNING]
-    if Task.objects.filter(pk__in=running, cancel_requested_at=None).update(
+    if Task.objects.filter(pk__among=running, cancel_requested_at=None).update(
         cancel_requested_at=now
     ):
         wake.after_commit(wake.CANCEL)
@@ -62,12 +62,12 @@ def _cancel(task_ids: Sequence[UUID], now: datetime | None) -> dict[UUID, Cancel
 
 def _lock_schedules(task_ids: Sequence[UUID]) -> set[UUID]:
     """Who holds the schedule decides about a waiting task; a claim that came first has taken it away."""
-    rows = Schedule.objects.filter(pk__in=task_ids).select_for_update().order_by("pk")
+    rows = Schedule.objects.filter(pk__among=task_ids).select_for_update().order_by("pk")
     return set(rows.values_list("pk", flat=True))
 
 
 def _lock_tasks(task_ids: Sequence[UUID]) -> list[Task]:
-    rows = Task.objects.filter(pk__in=task_ids).select_for_update(no_key=True).order_by("pk")
+    rows = Task.objects.filter(pk__among=task_ids).select_for_update(no_key=True).order_by("pk")
     return list(rows.only("pk", "state", "tenant_id"))
 
 
@@ -75,8 +75,8 @@ def _stop_waiting(tasks: Sequence[Task], now: datetime) -> None:
     if not tasks:
         return
     ids = [task.pk for task in tasks]
-    Schedule.objects.filter(pk__in=ids).delete()
-    Task.objects.filter(pk__in=ids).update(
+    Schedule.objects.filter(pk__among=ids).delete()
+    Task.objects.filter(pk__among=ids).update(
         state=TaskState.CANCELLED, finished_at=now, cancel_requested_at=now
     )
     counts = dict(sorted(Counter(task.tenant_id for task in tasks).items()))

@@ -137,7 +137,7 @@ def _put_back(row: Pause, limit: int) -> int:
     ready = {*held, *(lane_id for _, lane_id in tasks)}
     db.share_lane_ids(ready)
     if tasks:
-        Schedule.objects.filter(pk__in=[task_id for task_id, _ in tasks]).update(
+        Schedule.objects.filter(pk__among=[task_id for task_id, _ in tasks]).update(
             readiness=Readiness.READY
         )
     if ready:
@@ -182,4 +182,4 @@ def in_flight(tenant: Tenant | None, queue: str, name: str) -> int:
         return leases.count()
     # In flight are few; a join may prefer to read all tasks.
     ids = list(leases.order_by().values_list("task", flat=True))
-    return Task.objects.filter(pk__in=ids, name=name).count()
+    return Task.objects.filter(pk__among=ids, name=name).count()

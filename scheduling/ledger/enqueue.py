@@ -76,7 +76,8 @@ def _tell_replays(
 ) -> tuple[list[Accepted], list[tuple[UUID, NewTask]]]:
     """Give each task its id: of the one that stands under its key, or a new one."""
     keys = {(task.tenant_id, task.idempotency_key) for task in tasks if task.idempotency_key}
-    known = dict(db.tasks_with_keys(keys)) if keys else {}
+    stored = db.tasks_with_keys(keys) if keys else {}
+    known = dict(stored)
     answers: list[Accepted] = []
     new: list[tuple[UUID, NewTask]] = []
     for task in tasks:
@@ -91,7 +92,7 @@ def _tell_replays(
         elif standing[1] == task.fingerprint:
             answers.append(Accepted(standing[0], replayed=True))
         else:
-            raise IdempotencyMismatch(key[1], standing[0])
+            raise IdempotencyMismatch(key[1], standing[0] if key in stored else None)
     return answers, new
 
 

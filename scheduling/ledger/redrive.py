@@ -47,15 +47,17 @@ def discard(task_ids: Sequence[UUID]) -> int:
 
 def delete_tasks(task_ids: Sequence[UUID]) -> None:
     """Delete finished tasks and, by cascade, what is told of them."""
-    Task.objects.filter(pk__in=task_ids).only("pk").delete()
+    Task.objects.filter(pk__among=task_ids).only("pk").delete()
 
 
 def _dead(task_ids: Sequence[UUID]) -> QuerySet[Task]:
-    return Task.objects.dead().filter(pk__in=task_ids).select_for_update(no_key=True).order_by("pk")
+    return (
+        Task.objects.dead().filter(pk__among=task_ids).select_for_update(no_key=True).order_by("pk")
+    )
 
 
 def _revive(task_ids: Sequence[UUID], now: datetime) -> None:
-    tasks = Task.objects.filter(pk__in=task_ids)
+    tasks = Task.objects.filter(pk__among=task_ids)
     tasks.filter(deadline__lte=now).update(deadline=None)
     tasks.update(
         state=TaskState.QUEUED,

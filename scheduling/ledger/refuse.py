@@ -10,7 +10,9 @@ from scheduling.models import Refusal, Task
 def refuse(claims: Sequence[Claim], verb: str, now: datetime) -> None:
     """Keep one row for each. A task that was pruned meanwhile leaves none: nothing is there to tell of."""
     known = set(
-        Task.objects.filter(pk__in=[claim.task_id for claim in claims]).values_list("pk", flat=True)
+        Task.objects.filter(pk__among=[claim.task_id for claim in claims]).values_list(
+            "pk", flat=True
+        )
     )
     Refusal.objects.bulk_create(
         Refusal(

@@ -28,7 +28,7 @@ def renew(
         stale = [claim for claim in claims if token_of(claim) not in renewed]
         if stale:
             refuse(stale, "renew", expires_at - lease)
-        tasks = Task.objects.filter(pk__in=[task_id for task_id, _, _ in renewed])
+        tasks = Task.objects.filter(pk__among=[task_id for task_id, _, _ in renewed])
         cancelled = tasks.filter(cancel_requested_at__isnull=False)
         return Renewal(
             expires_at,

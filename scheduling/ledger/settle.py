@@ -124,7 +124,7 @@ def _already_settled(missed: Sequence[Settlement]) -> dict[Token, Settled]:
     A reaper ends leases in the name of their worker, as lost or released; that is no answer to a success.
     """
     said = {token_of(one.claim): one.verdict.outcome for one in missed}
-    attempts = Attempt.objects.filter(task__in=[one.claim.task_id for one in missed])
+    attempts = Attempt.objects.filter(task__among=[one.claim.task_id for one in missed])
     return {
         token: Settled(attempt.task_id, attempt.generation, TaskState(attempt.task.state))
         for attempt in attempts.select_related("task")

@@ -1,5 +1,6 @@
 """The ledger's tables. Read them from anywhere; only `scheduling.ledger` writes them."""
 
+from scheduling.models.among import Among
 from scheduling.models.attempt import Attempt, Refusal
 from scheduling.models.lane import Dispatch, Lane
 from scheduling.models.lease import Lease
@@ -11,6 +12,7 @@ from scheduling.models.throughput import Throughput
 from scheduling.models.worker import WorkerProcess
 
 __all__ = [
+    "Among",
     "Attempt",
     "DeadLetter",
     "Dispatch",

@@ -5,6 +5,7 @@ from typing import ClassVar
 from django.db import models
 
 from scheduling.models.task import Task
+from scheduling.models.written import WrittenJSON
 from scheduling.states import Outcome
 
 
@@ -31,7 +32,7 @@ class Attempt(models.Model):
     outcome = models.CharField(
         max_length=10, choices=[(member.value, member.value) for member in Outcome]
     )
-    error = models.JSONField(null=True, blank=True)
+    error = WrittenJSON(null=True, blank=True)
 
     class Meta:
         ordering: ClassVar = ["task", "generation"]

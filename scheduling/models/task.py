@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from scheduling.ids import uuid7
+from scheduling.models.written import WrittenJSON
 from scheduling.options import PRIORITY_MAX, PRIORITY_MIN
 from scheduling.states import DeadReason, TaskState
 from tenants.models import Tenant
@@ -44,8 +45,8 @@ class Task(models.Model):
     )
     name = models.CharField(max_length=200)
     queue = models.CharField(max_length=100)
-    args = models.JSONField(default=list)
-    kwargs = models.JSONField(default=dict)
+    args = WrittenJSON(default=list)
+    kwargs = WrittenJSON(default=dict)
     priority = models.SmallIntegerField(default=0, help_text="-100 to 100; higher goes first.")
     state = models.CharField(max_length=10, choices=choices(TaskState), default=TaskState.QUEUED)
     generation = models.PositiveIntegerField(
@@ -63,8 +64,8 @@ class Task(models.Model):
     )
     created_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
-    result = models.JSONField(null=True, blank=True)
-    error = models.JSONField(
+    result = WrittenJSON(null=True, blank=True)
+    error = WrittenJSON(
         null=True,
         blank=True,
         help_text="Class and message of the last failure; its attempt has more.",
@@ -128,7 +129,8 @@ class Task(models.Model):
         if self.attempts:
             return "retrying"
         schedule = getattr(self, "schedule", None)
-        return "scheduled" if schedule and schedule.due_at > now else "queued"
+        due_at = schedule.due_at if schedule else None
+        return "scheduled" if due_at and due_at > now else "queued"
 
 
 class DeadLetter(Task):

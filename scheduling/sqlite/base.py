@@ -3,7 +3,7 @@
 import datetime
 import decimal
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -26,13 +26,26 @@ CACHED_STATEMENTS = 1024
 """Compiled statements kept per connection. Once the driver's cache is full it drops what came last, so a
 cache of its default 100, filled by migrations or admin pages, would compile every hot statement anew."""
 
+
+def readable(parse: Callable[[str], Any]) -> Callable[[bytes], Any]:
+    """A converter for the driver. None for what was written by hand and is none: a row beside it can be read."""
+
+    def convert(stored: bytes) -> Any:
+        try:
+            return parse(stored.decode())
+        except ValueError:
+            return None
+
+    return convert
+
+
 for _name, _parse in (
     ("date", parse_date),
     ("time", parse_time),
     ("datetime", parse_datetime),
     ("timestamp", parse_datetime),
 ):
-    Database.register_converter(_name, base.decoder(_parse))
+    Database.register_converter(_name, readable(_parse))
 Database.register_converter("bool", b"1".__eq__)
 Database.register_adapter(decimal.Decimal, str)
 Database.register_adapter(datetime.date, base.adapt_date)

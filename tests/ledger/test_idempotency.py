@@ -54,10 +54,11 @@ def test_one_key_twice_in_a_batch_is_one_task(tenant_a: Tenant) -> None:
 
 
 def test_one_key_for_two_requests_in_a_batch_stores_neither(tenant_a: Tenant) -> None:
-    with pytest.raises(IdempotencyMismatch):
+    with pytest.raises(IdempotencyMismatch, match="two different tasks of one batch") as refusal:
         ledger.enqueue(
             [new(tenant_a, idempotency_key="k", fingerprint=body) for body in "fg"], now=START
         )
+    assert (refusal.value.key, refusal.value.task_id) == ("k", None)
     assert not Task.objects.exists()
 
 

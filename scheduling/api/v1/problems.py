@@ -126,6 +126,8 @@ def _(error: errors.StaleLease) -> Problem:
 
 @problem_of.register
 def _(error: errors.IdempotencyMismatch) -> Problem:
+    if error.task_id is None:
+        return Problem(Kind.IDEMPOTENCY_KEY_REUSED, str(error))
     detail = "This key was used before, with another body. Send a new task under a new key."
     return Problem(Kind.IDEMPOTENCY_KEY_REUSED, detail, {"task_id": str(error.task_id)})
 

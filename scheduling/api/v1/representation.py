@@ -47,17 +47,23 @@ def history(attempts: Iterable[Attempt]) -> list[dict[str, Any]]:
             "due_at": instant(attempt.due_at),
             "started_at": instant(attempt.started_at),
             "finished_at": instant(attempt.finished_at),
-            "error": attempt.error
-            and {"class": attempt.error["class"], "message": attempt.error["message"]},
+            "error": without_traceback(attempt.error),
         }
         for attempt in attempts
     ]
 
 
+def without_traceback(error: Any) -> Any:
+    """Whatever somebody wrote there by hand is told as it stands."""
+    if not isinstance(error, dict):
+        return error
+    return {part: error.get(part) for part in ("class", "message")}
+
+
 def payload(task: Task) -> dict[str, Any]:
     """The arguments by name. Only Python callers can give unnamed ones, listed under `args`."""
     kwargs: dict[str, Any] = task.kwargs
-    return {"args": task.args, **kwargs} if task.args else kwargs
+    return {"args": task.args, **dict(kwargs or {})} if task.args else kwargs
 
 
 def due(task: Task) -> datetime | None:
