@@ -46,11 +46,9 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
 ]
 MIDDLEWARE = [
+    "config.headers.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.middleware.csp.ContentSecurityPolicyMiddleware"
-    if DJANGO_6
-    else "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -59,7 +57,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 if not DJANGO_6:
-    INSTALLED_APPS += ["csp", "django_tasks"]
+    INSTALLED_APPS += ["django_tasks"]
 
 TEMPLATES = [
     {
@@ -133,19 +131,6 @@ SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
-
-SECURE_CSP = {
-    "default-src": ["'none'"],
-    "script-src": ["'self'"],
-    "style-src": ["'self'"],
-    "img-src": ["'self'", "data:"],
-    "font-src": ["'self'"],
-    "connect-src": ["'self'"],
-    "form-action": ["'self'"],
-    "base-uri": ["'none'"],
-    "frame-ancestors": ["'none'"],
-}
-CONTENT_SECURITY_POLICY = {"DIRECTIVES": SECURE_CSP}  # the name django-csp reads, on Django 5.2
 
 VALIDATORS = "django.contrib.auth.password_validation"
 AUTH_PASSWORD_VALIDATORS = [
