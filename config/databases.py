@@ -17,7 +17,7 @@ def ledger_database(url: str) -> dict[str, Any]:
 
     Raises ImproperlyConfigured when it is neither SQLite nor PostgreSQL.
     """
-    database: dict[str, Any] = dict(environ.Env.db_url_config(url))
+    database = parsed(url)
     match database["ENGINE"]:
         case "django.db.backends.sqlite3":
             return _sqlite(database)
@@ -27,6 +27,16 @@ def ledger_database(url: str) -> dict[str, Any]:
             raise ImproperlyConfigured(
                 f"DATABASE_URL names {other}. Use sqlite:///path or postgres://user@host/name."
             )
+
+
+def parsed(url: str) -> dict[str, Any]:
+    try:
+        return dict(environ.Env.db_url_config(url))
+    except ValueError:  # it quotes a part of the password, for a port that is no number
+        raise ImproperlyConfigured(
+            "DATABASE_URL cannot be read. Percent-encode what is special in its user and password,"
+            " such as / (%2F)."
+        ) from None
 
 
 def _sqlite(database: dict[str, Any]) -> dict[str, Any]:

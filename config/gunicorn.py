@@ -12,6 +12,8 @@ threads = int(os.environ.get("WEB_THREADS", "4"))
 preload_app = True
 control_socket_disable = True
 accesslog = os.environ.get("ACCESS_LOG") or None
+# Without the query and the referrer, which are the callers' and may hold anything.
+access_log_format = '%(h)s %(t)s "%(m)s %(U)s %(H)s" %(s)s %(B)s %(L)s'
 
 # A worker's heartbeat is a file's timestamp; on a disk that is busy syncing it can come too late.
 if Path("/dev/shm").is_dir():  # noqa: S108

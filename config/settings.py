@@ -132,6 +132,9 @@ CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
 
+DEFAULT_EXCEPTION_REPORTER = "config.redaction.Reporter"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "config.redaction.ReporterFilter"
+
 VALIDATORS = "django.contrib.auth.password_validation"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"{VALIDATORS}.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
@@ -165,8 +168,9 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
+            "()": "config.redaction.Formatter",
             "style": "{",
-            "format": "{asctime} {levelname} {name} [{process}] {message}",
+            "fmt": "{asctime} {levelname} {name} [{process}] {message}",
             "datefmt": "%Y-%m-%dT%H:%M:%S%z",
         },
     },

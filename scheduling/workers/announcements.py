@@ -52,9 +52,8 @@ def finished(task: LedgerTask, context: Context, claim: Claim, verdict: Verdict)
     """Send `task_finished`, while what a handler raised can be had from `sys.exc_info`."""
     if isinstance(verdict, Fail):
         logger.info(
-            "%s %s failed on attempt %d of %d: %s: %s",
-            claim.name, claim.task_id, claim.attempt, claim.max_attempts,
-            verdict.failure.cls, verdict.failure.message,
+            "%s %s failed on attempt %d of %d: %s",  # what it says may hold a part of the payload
+            claim.name, claim.task_id, claim.attempt, claim.max_attempts, verdict.failure.cls,
         )  # fmt: skip
     if task_finished.receivers:
         sender = type(task.get_backend())

@@ -1,6 +1,7 @@
 """DATABASE_URL becomes a database that the ledger can be kept in, or a clear refusal."""
 
 import stat
+import traceback
 from pathlib import Path
 
 import pytest
@@ -29,3 +30,10 @@ def test_a_postgres_url_keeps_its_own_options_beside_ours() -> None:
 def test_another_database_is_refused_by_name() -> None:
     with pytest.raises(ImproperlyConfigured, match="mysql"):
         ledger_database("mysql://me@db.example/ledger")
+
+
+def test_an_address_that_cannot_be_read_is_refused_without_its_password() -> None:
+    password = "HUSH".lower()  # or the traceback quotes this line
+    with pytest.raises(ImproperlyConfigured, match="Percent-encode") as refusal:
+        ledger_database(f"postgres://me:{password}/{password}@db.example/ledger")
+    assert password not in "".join(traceback.format_exception(refusal.value))

@@ -1,0 +1,95 @@
+"""Owns what is left out of all that operators read beside the ledger: log lines, and Django's reports on errors.
+
+Secrets are told by what they look like, and the installation's own by what they are. No code that logs has
+to think of it; what carries a payload is not logged in the first place.
+"""
+
+import html
+import logging
+import re
+from collections.abc import ItemsView
+from functools import cache
+from types import FrameType
+from typing import Any
+from urllib.parse import quote
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from django.views.debug import ExceptionReporter, SafeExceptionReporterFilter
+
+LEFT_OUT = "(left out)"
+LEAST_LENGTH = 8
+"""A shorter secret would be found in ordinary words; and is none."""
+
+_QUOTE = r"(?:['\"]|&\#?\w+;)*"  # as Python writes it, and as HTML escapes that
+_VALUE = r"[^\s'\"&,;<>]+"
+RULES: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\brr_[\w-]{20,}"), LEFT_OUT),  # tokens
+    (re.compile(r"\bwhsec_[\w+/=-]+"), LEFT_OUT),  # what signs webhooks
+    (re.compile(rf"\b(bearer|basic)\s+{_VALUE}", re.IGNORECASE), rf"\1 {LEFT_OUT}"),
+    (re.compile(r"(://[^\s/:@]*):[^\s/]*@"), rf"\1:{LEFT_OUT}@"),  # the password in an address
+    (
+        re.compile(
+            rf"((?:password|passwd|secret|token|api_?key|sessionid){_QUOTE}\s*[=:]\s*{_QUOTE}){_VALUE}",
+            re.IGNORECASE,
+        ),
+        rf"\1{LEFT_OUT}",
+    ),
+    (re.compile(r"^DETAIL:.*", re.MULTILINE), f"DETAIL: {LEFT_OUT}"),  # PostgreSQL quotes the row
+)
+
+
+def redacted(text: str) -> str:
+    """The text without any secret in it."""
+    for secret in known_secrets():
+        text = text.replace(secret, LEFT_OUT)
+    for pattern, replacement in RULES:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+@cache
+def known_secrets() -> tuple[str, ...]:
+    """The installation's own, in every form in which they get into a text; longest first."""
+    own = [settings.SECRET_KEY, settings.WEBHOOK_SECRET]
+    own += [database.get("PASSWORD", "") for database in settings.DATABASES.values()]
+    written = {form(secret) for secret in own for form in (str, quote, html.escape)}
+    return tuple(sorted((text for text in written if len(text) >= LEAST_LENGTH), key=len)[::-1])
+
+
+class Formatter(logging.Formatter):
+    """Log lines without secrets. What a message has beyond its first line is indented: no line can be forged."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return redacted(super().format(record))
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # logging's name
+        return "\n    ".join(super().formatMessage(record).splitlines())
+
+
+class Reporter(ExceptionReporter):
+    """Django's report on an error, as a page while DEBUG is on or as a mail, without secrets."""
+
+    def get_traceback_html(self) -> SafeString:
+        return SafeString(redacted(super().get_traceback_html()))
+
+    def get_traceback_text(self) -> SafeString:
+        return SafeString(redacted(super().get_traceback_text()))
+
+
+class ReporterFilter(SafeExceptionReporterFilter):
+    """Hides variables, settings and headers by their names: also while DEBUG is on, where Django hides less."""
+
+    hidden_settings = re.compile(
+        SafeExceptionReporterFilter.hidden_settings.pattern + "|DATABASE_URL|HEADER", re.IGNORECASE
+    )
+
+    def is_active(self, request: HttpRequest | None) -> bool:
+        return True
+
+    def get_traceback_frame_variables(
+        self, request: HttpRequest, tb_frame: FrameType
+    ) -> ItemsView[str, Any]:
+        variables = super().get_traceback_frame_variables(request, tb_frame)
+        return {name: self.cleanse_setting(name, value) for name, value in variables}.items()
