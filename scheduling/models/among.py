@@ -6,16 +6,21 @@ has no limit, and one statement serves batches of every size.
 
 import json
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import ForeignKey, Lookup, UUIDField
 
+if TYPE_CHECKING:  # generic in the stubs only
+    _Lookup = Lookup[Collection[UUID]]
+else:
+    _Lookup = Lookup
+
 
 @ForeignKey.register_lookup
 @UUIDField.register_lookup
-class Among(Lookup[Collection[UUID]]):
+class Among(_Lookup):
     """`filter(pk__among=ids)`, for ids and for keys that name them."""
 
     lookup_name = "among"
