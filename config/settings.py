@@ -127,6 +127,7 @@ SECURE_REDIRECT_EXEMPT = [
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
 # Whether the neighbours on this domain speak https is not for us to promise to every browser.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+SESSION_ENGINE = "config.sessions"
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_HTTPONLY = True
