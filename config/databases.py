@@ -8,8 +8,12 @@ from django.core.exceptions import ImproperlyConfigured
 
 SECONDS_KEPT_OPEN = 600
 
-# A crashed client, or a handler that forgot its transaction, must not hold locks for ever.
-POSTGRES_SESSION = "-c lock_timeout=10s -c idle_in_transaction_session_timeout=60s"
+# A crashed client, or a handler that forgot its transaction, must not hold locks for ever; one that was
+# cut off from the network no longer than it takes to notice.
+POSTGRES_SESSION = (
+    "-c lock_timeout=10s -c idle_in_transaction_session_timeout=60s -c tcp_user_timeout=10s "
+    "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
+)
 
 
 def ledger_database(url: str) -> dict[str, Any]:
@@ -61,8 +65,12 @@ def _postgres(database: dict[str, Any]) -> dict[str, Any]:
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
             "application_name": "rentroll",
+            # Who was cut off tries anew. By itself TCP waits a quarter of an hour for an answer.
             "connect_timeout": 5,
-            "keepalives_idle": 30,
+            "tcp_user_timeout": 10_000,
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
             # Planning a hot statement takes longer than running it. Needs a pooler that knows of
             # prepared statements, if there is one.
             "prepare_threshold": 2,

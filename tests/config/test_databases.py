@@ -27,6 +27,13 @@ def test_a_postgres_url_keeps_its_own_options_beside_ours() -> None:
     assert database["OPTIONS"]["application_name"] == "rentroll"
 
 
+def test_neither_side_of_a_postgres_connection_waits_for_ever_for_one_that_was_cut_off() -> None:
+    options = ledger_database("postgres://me@db.example/ledger")["OPTIONS"]
+    assert options["tcp_user_timeout"] == 10_000
+    assert "tcp_user_timeout=10s" in options["options"]
+    assert "tcp_keepalives_idle=10" in options["options"]
+
+
 def test_another_database_is_refused_by_name() -> None:
     with pytest.raises(ImproperlyConfigured, match="mysql"):
         ledger_database("mysql://me@db.example/ledger")
