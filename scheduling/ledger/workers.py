@@ -63,12 +63,16 @@ def register(worker: Registration, *, now: datetime | None = None) -> None:
     )
 
 
-def seen(worker_id: UUID, *, now: datetime | None = None) -> None:
-    """Say that the worker lives. Also drops registrations that nobody has seen for a day."""
+def seen(worker_id: UUID, *, now: datetime | None = None) -> bool:
+    """Say that the worker lives. Also drops registrations that nobody has seen for a day.
+
+    False: it is not on the register. A clock that is set forward by a day makes others forget the living.
+    """
     now = now or dialect().now()
-    WorkerProcess.objects.filter(pk=worker_id).update(seen_at=now)
+    is_known = WorkerProcess.objects.filter(pk=worker_id).update(seen_at=now) > 0
     forgotten = WorkerProcess.objects.filter(seen_at__lt=now - FORGET_AFTER)
     forgotten.exclude(pk__in=Lease.objects.values("worker")).delete()
+    return is_known
 
 
 def sign_off(worker_id: UUID) -> None:

@@ -17,9 +17,7 @@ class Presence:
         self._is_registered = False
 
     def run(self) -> None:
-        if self._is_registered:
-            ledger.seen(self._worker)
-        else:
+        if not (self._is_registered and ledger.seen(self._worker)):
             self._register()
         self.due_at = clock.monotonic() + PERIOD
 

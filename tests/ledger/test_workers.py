@@ -54,7 +54,7 @@ def test_a_worker_is_registered_with_what_it_is() -> None:
 
 def test_a_worker_that_was_seen_says_when() -> None:
     worker = register(os.getpid())
-    ledger.seen(worker.id, now=at(30))
+    assert ledger.seen(worker.id, now=at(30))
     assert WorkerProcess.objects.get(pk=worker.id).seen_at == at(30)
 
 
@@ -92,7 +92,7 @@ def test_a_worker_that_holds_a_lease_is_not_forgotten(tenant_a: Tenant) -> None:
 
 
 def test_seeing_a_worker_nobody_registered_registers_nobody() -> None:
-    ledger.seen(uuid4(), now=START)
+    assert not ledger.seen(uuid4(), now=START)
     assert not WorkerProcess.objects.exists()
 
 
