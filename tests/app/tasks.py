@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import NoReturn
 
@@ -16,6 +17,7 @@ from django.db import connection, transaction
 from scheduling import clock
 from scheduling.compat import task
 from scheduling.context import Context
+from scheduling.ledger.dialects import dialect
 from tenants.models import Tenant
 from tests.app.effects import append, wait_for_gate
 
@@ -83,6 +85,14 @@ def fail() -> NoReturn:
     raise ValueError("no luck")
 
 
+@task(backoff=lambda attempt: timedelta(minutes=30))
+def fail_at_first(context: Context, word: str) -> None:
+    """Succeed the second time, which is half an hour later."""
+    append(f"{word} started {context.generation}")
+    if context.attempt == 1:
+        raise ValueError("no luck yet")
+
+
 # Overtime
 
 
@@ -131,6 +141,15 @@ def compute(seconds: float) -> None:
 
 
 # What is left behind in the database
+
+
+@task()
+def hold_the_turn(word: str) -> None:
+    """Keep every claim waiting, in a transaction that does not end by itself."""
+    with transaction.atomic():
+        dialect().take_turn(None)
+        append(f"{word} has the turn")
+        wait_for_gate(word)
 
 
 @task()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ def start_workers(
     """Starts `runworkers` with the arguments given. All of them are gone before the ledger is recounted."""
     started: list[Workers] = []
 
-    def start(*arguments: str, **options: str) -> Workers:
+    def start(*arguments: str, **options: Any) -> Workers:
         log = tmp_path / f"workers-{len(started)}.log"
         started.append(Workers(effects, log, *arguments, **options))
         return started[-1]

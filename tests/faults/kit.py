@@ -5,6 +5,7 @@ import select
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -50,18 +51,26 @@ class Workers:
     """One `runworkers`: a supervisor and its processes, in a process group of their own."""
 
     def __init__(
-        self, effects: Effects, log: Path, *arguments: str, settings: str = "tests.settings"
+        self,
+        effects: Effects,
+        log: Path,
+        *arguments: str,
+        settings: str = "tests.settings",
+        command: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
     ) -> None:
+        """`command` runs what follows it, such as on another host; `environment` is added to ours."""
         self.log = log
         self._all_gone, kept_by_them = os.pipe()  # at its end when the last of them has ended
         with log.open("a") as output:
             self.supervisor = subprocess.Popen(
-                [sys.executable, str(MANAGE), "runworkers", *arguments],
-                env=os.environ
-                | {
+                [*command, sys.executable, str(MANAGE), "runworkers", *arguments],
+                env={
+                    **os.environ,
                     "DJANGO_SETTINGS_MODULE": settings,
                     "DATABASE_URL": database_url(),
                     "EFFECTS": str(effects.path),
+                    **(environment or {}),
                 },
                 stdout=output,
                 stderr=output,
