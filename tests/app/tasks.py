@@ -9,16 +9,17 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-from pathlib import Path
 from typing import NoReturn
 
-from django.db import connection, transaction
+from asgiref.sync import sync_to_async
+from django.db import IntegrityError, connection, transaction
 
 from scheduling import clock
 from scheduling.compat import task
 from scheduling.context import Context
 from scheduling.ledger.dialects import dialect
 from tenants.models import Tenant
+from tests.app import endings as endings  # a worker knows what is declared or imported here
 from tests.app.effects import append, wait_for_gate
 
 
@@ -174,6 +175,21 @@ def leave_hidden_transaction_open() -> None:
 
 
 @task()
+async def leave_transaction_open_elsewhere() -> None:
+    """In the thread that coroutines take the ORM to."""
+    await sync_to_async(leave_transaction_open.func)()
+
+
+@task()
+def swallow_an_integrity_error() -> None:
+    """Inside a transaction, which is broken from then on, and leave it so."""
+    transaction.atomic().__enter__()
+    Tenant.objects.create(slug="left-behind")
+    with suppress(IntegrityError):
+        Tenant.objects.create(slug="left-behind")
+
+
+@task()
 def change_session() -> None:
     with connection.cursor() as cursor:
         cursor.execute(SESSION_CHANGES[connection.vendor])
@@ -190,11 +206,6 @@ def query_in_a_thread() -> None:
     thread = threading.Thread(target=Tenant.objects.count)
     thread.start()
     thread.join()
-
-
-@task()
-def count_open_files(word: str) -> None:
-    append(f"{word}: {len(list(Path('/proc/self/fd').iterdir()))} open files")
 
 
 @task()

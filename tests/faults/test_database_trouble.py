@@ -1,8 +1,11 @@
-"""Scenarios 17, 18, 25 in small: the ledger does not answer, or handlers leave their connections in a mess."""
+"""Scenarios 17, 18, 19, 25 in small: the ledger does not answer, or handlers leave their connections in a mess."""
+
+import os
+from pathlib import Path
 
 from django.db import connection
 
-from scheduling.models import Lease
+from scheduling.models import Attempt, Lease, WorkerProcess
 from scheduling.states import TaskState
 from tenants.models import Tenant
 from tests.app import tasks
@@ -68,6 +71,8 @@ MESSES = [
     tasks.leave_transaction_open,
     tasks.leave_raw_transaction_open,
     tasks.leave_hidden_transaction_open,
+    tasks.leave_transaction_open_elsewhere,
+    tasks.swallow_an_integrity_error,
     tasks.change_session,
     tasks.break_connection,
     tasks.query_in_a_thread,
@@ -91,16 +96,34 @@ def test_handler_finds_a_clean_connection_whatever_the_one_before_it_left(
     until(lambda: not Lease.objects.exists())
 
 
-def test_threads_that_handlers_start_leave_no_connections_open(
-    start_workers: Start, effects: Effects, tenant_a: Tenant
+def test_sixteen_slots_whose_handlers_start_threads_that_query_keep_no_connection_of_theirs(
+    start_workers: Start, tenant_a: Tenant
 ) -> None:
-    start_workers("--processes=1", "--threads=1", SLOW_LEASE)
-    for number in range(2):
-        for _ in range(50):
-            enqueue(tasks.query_in_a_thread, tenant=tenant_a)
-        enqueue(tasks.count_open_files, f"{number}", tenant=tenant_a)
+    slots, rounds, many = 16, 4, 250
+    start_workers("--processes=1", f"--threads={slots}", SLOW_LEASE)
+    wait_for_state(enqueue(tasks.query_in_a_thread, tenant=tenant_a), TaskState.SUCCEEDED)
+    worker = WorkerProcess.objects.get().pid
+    before = open_files(worker)
+    one = open_files_of_a_connection()
+    peak = 0
 
-    until(lambda: len(effects.lines()) == 2)
+    backend = tasks.query_in_a_thread.get_backend()
+    task = tasks.query_in_a_thread.using(tenant=tenant_a)
+    for round_ in range(1, rounds + 1):
+        backend.bulk_enqueue([(task, [], {})] * many)
+        while Attempt.objects.count() <= round_ * many:
+            peak = max(peak, open_files(worker))
 
-    first, second = (line.partition(": ")[2] for line in effects.lines())
-    assert first == second
+    assert Attempt.objects.filter(outcome="succeeded").count() == rounds * many + 1
+    assert peak <= before + 2 * slots * one, "one that runs and one that has ended, of each slot"
+
+
+def open_files(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+
+def open_files_of_a_connection() -> int:
+    connection.close()
+    without = open_files(os.getpid())
+    connection.ensure_connection()
+    return open_files(os.getpid()) - without
