@@ -11,26 +11,37 @@ SECONDS_KEPT_OPEN = 600
 # A crashed client, or a handler that forgot its transaction, must not hold locks for ever; one that was
 # cut off from the network no longer than it takes to notice.
 POSTGRES_SESSION = (
-    "-c lock_timeout=10s -c idle_in_transaction_session_timeout=60s -c tcp_user_timeout=10s "
+    "-c idle_in_transaction_session_timeout=60s -c tcp_user_timeout=10s "
     "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
 )
 
 
-def ledger_database(url: str) -> dict[str, Any]:
-    """Django's settings for the database at ``url``.
+def ledger_database(url: str, *, wait_seconds: float = 10.0) -> dict[str, Any]:
+    """Django's settings for the database at ``url``, with so much patience for what others hold.
 
     Raises ImproperlyConfigured when it is neither SQLite nor PostgreSQL.
     """
     database = parsed(url)
     match database["ENGINE"]:
         case "django.db.backends.sqlite3":
-            return _sqlite(database)
+            database = _sqlite(database)
         case "django.db.backends.postgresql":
-            return _postgres(database)
+            database = _postgres(database)
         case other:
             raise ImproperlyConfigured(
                 f"DATABASE_URL names {other}. Use sqlite:///path or postgres://user@host/name."
             )
+    wait_no_longer_than(wait_seconds, database)
+    return database
+
+
+def wait_no_longer_than(seconds: float, database: dict[str, Any]) -> None:
+    """Change how long its connections, those opened from now on, wait for others: for locks, or for a turn."""
+    options = database["OPTIONS"]
+    if database["ENGINE"] == "scheduling.sqlite":
+        options["timeout"] = seconds
+    else:
+        options["options"] += f" -c lock_timeout={round(seconds * 1000)}"
 
 
 def parsed(url: str) -> dict[str, Any]:
@@ -53,7 +64,7 @@ def _sqlite(database: dict[str, Any]) -> dict[str, Any]:
         "CONN_HEALTH_CHECKS": True,
         # Without IMMEDIATE, a transaction that reads before it writes fails at once when another
         # one wrote in between, whatever the timeout.
-        "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": 20},
+        "OPTIONS": {"transaction_mode": "IMMEDIATE"},
         # Not in memory: threads and processes of a test must meet in one file.
         "TEST": {"NAME": str(path.with_name("test.db"))},
     }

@@ -3,7 +3,9 @@
 import os
 from pathlib import Path
 
-from config import settings
+from django.db import DEFAULT_DB_ALIAS, connections
+
+from config import databases, settings
 
 bind = f"{settings.BIND}:{settings.PORT}"
 worker_class = "config.web_worker.WebWorker"
@@ -19,14 +21,20 @@ access_log_format = '%(h)s %(t)s "%(m)s %(U)s %(H)s" %(s)s %(B)s %(L)s'
 if Path("/dev/shm").is_dir():  # noqa: S108
     worker_tmp_dir = "/dev/shm"  # noqa: S108
 
+WAIT_SECONDS = float(os.environ.get("WEB_WAIT_SECONDS", "0.5"))
+"""How long a request waits for what others hold in the ledger."""
+
 
 def when_ready(_: object) -> None:
     """Refuse to fork while a database connection is open: children would share its handle."""
-    from django.db import connections
-
     opened = [one.alias for one in connections.all(initialized_only=True) if one.connection]
     if opened:
         raise RuntimeError(
             f"A database connection was opened before the fork: {', '.join(opened)}."
             " Something that is imported at start-up queries the database; let it wait for a request."
         )
+
+
+def post_fork(_: object, worker: object) -> None:
+    """Have requests give up early on a ledger that others hold: their clients wait, and so do all behind them."""
+    databases.wait_no_longer_than(WAIT_SECONDS, connections.settings[DEFAULT_DB_ALIAS])

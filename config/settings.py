@@ -49,6 +49,7 @@ MIDDLEWARE = [
     "config.headers.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "scheduling.api.tables_guard.TablesGuard",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -78,9 +79,13 @@ TEMPLATES = [
 
 DATABASES = {
     "default": databases.ledger_database(
-        env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'scheduler.db'}")
+        env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'scheduler.db'}"),
+        wait_seconds=env.float("LEDGER_WAIT_SECONDS", default=10),
     )
 }
+# Beyond these nobody's tasks are accepted: unfinished ones in all (0: no limit), and room on the disk.
+LEDGER_MAX_QUEUED = env.int("LEDGER_MAX_QUEUED", default=10_000_000)
+LEDGER_MIN_FREE_MIB = env.int("LEDGER_MIN_FREE_MIB", default=64)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 TASKS = {"default": {"BACKEND": "scheduling.backend.LedgerBackend", "QUEUES": []}}

@@ -39,6 +39,14 @@ class LimitExceeded(RentrollError):
         )
 
 
+class Overloaded(RentrollError):
+    """The system as a whole takes no more work for now, whoever asks; nothing was stored."""
+
+    def __init__(self, what: str, *, retry_after: timedelta) -> None:
+        self.retry_after = retry_after
+        super().__init__(f"{what} Try again in {retry_after.total_seconds():.3g} s.")
+
+
 class IdempotencyMismatch(RentrollError):
     """The idempotency key stands for a different task: `task_id`, or one of the same batch (None).
 

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pytest_django import DjangoDbBlocker
 
+from scheduling import tables
 from scheduling.ledger import check
 from tenants.models import Tenant
 from tests.installation import Installation, empty_postgres
@@ -15,6 +17,13 @@ from tests.installation import Installation, empty_postgres
 def django_db_keepdb() -> bool:
     """Drop nothing at the end: the folder that holds the database goes as a whole, server and all."""
     return True
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """The first request looks at the tables, once per process: so that no test is surprised by it."""
+    with django_db_blocker.unblock():
+        tables.require_fit_once()
 
 
 @pytest.fixture

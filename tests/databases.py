@@ -31,7 +31,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     folder = Path(until_the_end.enter_context(tempfile.TemporaryDirectory(prefix="rentroll-")))
     for name in OPERATORS_SETTINGS:
         os.environ.pop(name, None)
-    os.environ |= {"DEBUG": "1", "DATA_DIR": str(folder)}
+    os.environ |= {"DEBUG": "1", "DATA_DIR": str(folder), "LEDGER_MAX_QUEUED": "0"}
     if early_config.known_args_namespace.database == "postgres":
         os.environ["DATABASE_URL"] = start_postgres(folder)
     return (yield)

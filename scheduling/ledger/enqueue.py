@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 
 from scheduling.errors import IdempotencyMismatch, InvalidTask, LimitExceeded
 from scheduling.ids import uuid7
-from scheduling.ledger import wake
+from scheduling.ledger import capacity, wake
 from scheduling.ledger.dialects import Dialect, dialect
 from scheduling.ledger.values import Accepted, NewTask
 from scheduling.models import Intake
@@ -30,10 +30,11 @@ def enqueue(tasks: Sequence[NewTask], *, now: datetime | None = None) -> list[Ac
     gone if it rolls back. A task whose idempotency key already stands for the same request is answered with
     the task that is there, and charged to no limit.
 
-    Raises LimitExceeded, IdempotencyMismatch, or InvalidTask for a tenant that does not exist.
+    Raises Overloaded, LimitExceeded, IdempotencyMismatch, or InvalidTask for a tenant that does not exist.
     """
     if not tasks:
         return []
+    capacity.require_room()
     if len(tasks) == 1 and (accepted := _accept_one(tasks[0], now)):
         return [accepted]
     taken: set[tuple[int, str]] = set()

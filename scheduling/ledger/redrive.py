@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, QuerySet
 
+from scheduling.ledger import capacity
 from scheduling.ledger.dialects import dialect
 from scheduling.ledger.enqueue import admit, schedule
 from scheduling.models import Task
@@ -19,8 +20,9 @@ def redrive(task_ids: Sequence[UUID], *, now: datetime | None = None) -> int:
 
     The history stays, the generation counts on, and `redriven_from` says where the new run began. A deadline
     that has passed is dropped. What is not dead is left alone, so twice at once is once. Counts against
-    `max_queued`, not against the rate: LimitExceeded, and then none of the batch is queued.
+    `max_queued`, not against the rate: LimitExceeded, or Overloaded, and then none of the batch is queued.
     """
+    capacity.require_room()
     db = dialect()
     with transaction.atomic():
         tasks = list(_dead(task_ids).only("pk", "tenant_id", "queue", "priority"))

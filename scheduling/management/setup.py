@@ -17,7 +17,7 @@ SETUP_LOCK = 0x52_45_4E_54  # any number that every process agrees on
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Hold the only right to set up this ledger; others wait, and a killed holder lets go."""
+    """Hold the only right to set up this ledger; others wait, and a killed holder lets go. Not to be nested."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SET lock_timeout TO 0")  # as long as the other's migrations take
@@ -33,9 +33,12 @@ def alone() -> Iterator[None]:
             yield
 
 
-def prepare(*, verbosity: int = 0) -> None:
-    """Bring tables and static files up to date. SystemCheckError for a database that is not to be trusted."""
+def update_tables(*, verbosity: int = 0) -> None:
+    """Alone by itself. SystemCheckError for a database that is not to be trusted."""
     call_command("migrate", interactive=False, verbosity=verbosity, skip_checks=False)
+
+
+def collect_static_files(*, verbosity: int = 0) -> None:
     if not settings.DEBUG:  # with DEBUG they are served from where they lie
         call_command("collectstatic", interactive=False, verbosity=verbosity)
 

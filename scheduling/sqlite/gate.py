@@ -14,6 +14,11 @@ from queue import SimpleQueue
 from threading import Lock, RLock, Thread
 from typing import Literal
 
+from scheduling import clock
+
+REST = 1.0
+"""Seconds for which nobody waits who would be no more patient than one who has just waited in vain."""
+
 
 class GateTimeout(Exception):
     """Nobody let this writer through in time: the holder is stuck, or stopped."""
@@ -33,9 +38,28 @@ class WriteGate:
         self._turn = RLock()
         self._file: int | None = None
         self._waiter: _Waiter | None = None
+        self._in_vain = 0.0
+        """How long somebody waited,"""
+        self._rests_until = 0.0
+        """and until when that is reason enough not to."""
 
     def enter(self, who: object, timeout: float) -> None:
-        """Wait for a turn, for `timeout` seconds at most, and be the holder. Raises GateTimeout."""
+        """Wait for a turn, for `timeout` seconds at most, and be the holder. Raises GateTimeout.
+
+        Without waiting when somebody no less patient has just waited in vain, and nobody was let in since: of
+        a crowd that finds the holder stuck, a few wait and the others know.
+        """
+        if timeout <= self._in_vain and clock.monotonic() < self._rests_until:
+            self._enter(who, 0.0)
+        else:
+            try:
+                self._enter(who, timeout)
+            except GateTimeout:
+                self._in_vain, self._rests_until = timeout, clock.monotonic() + REST
+                raise
+        self._rests_until = 0.0
+
+    def _enter(self, who: object, timeout: float) -> None:
         if not self._turn.acquire(timeout=timeout):
             raise GateTimeout(self.path)
         try:
@@ -71,6 +95,8 @@ class WriteGate:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            if not timeout:
+                raise GateTimeout(self.path) from None
             self._wait_for_file(self._file, timeout)
 
     def _wait_for_file(self, file: int, timeout: float) -> None:

@@ -7,12 +7,24 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
-from scheduling import durations
+from scheduling import durations, tables
 from tenants.models import Scope, Tenant
 
 
 class PlainCommand(BaseCommand):
-    """A command that says in one sentence on stderr what is wrong, and ends with exit code 2."""
+    """A command that says in one sentence on stderr what is wrong, and ends with exit code 2.
+
+    It runs only on the tables that this code was written for.
+    """
+
+    requires_migrations_checks = True
+
+    def check_migrations(self) -> None:
+        """What Django calls before the command, and would only have warn."""
+        try:
+            tables.require_fit()
+        except tables.TablesDiffer as error:
+            raise Wrong(str(error)) from error
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:

@@ -9,7 +9,8 @@ from django.db import OperationalError
 from django.db.migrations.executor import MigrationExecutor
 from pytest_django import DjangoAssertNumQueries
 
-from scheduling.api import health
+from scheduling import tables
+from scheduling.ledger import storage
 from tests.api.kit import Api, problem
 
 
@@ -20,9 +21,9 @@ class Disk(NamedTuple):
 @pytest.fixture(autouse=True)
 def first_look() -> Iterator[None]:
     """Each test asks for the migrations anew."""
-    health.require_migrations.cache_clear()
+    tables.require_fit_once.cache_clear()
     yield
-    health.require_migrations.cache_clear()
+    tables.require_fit_once.cache_clear()
 
 
 def test_a_living_process_says_so_without_the_database() -> None:
@@ -47,11 +48,11 @@ def test_looking_again_costs_one_query(django_assert_num_queries: DjangoAssertNu
 
 @pytest.mark.django_db
 def test_a_nearly_full_disk_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: Disk(health.LEAST_FREE_BYTES - 1))
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: Disk(storage.least_free_bytes() - 1))
     answer = Api().get("/readyz")
     assert problem(answer) == (503, "unavailable")
     assert "nearly full" in answer.json()["detail"]
-    assert answer.json()["free_bytes"] == health.LEAST_FREE_BYTES - 1
+    assert answer.json()["free_bytes"] == storage.least_free_bytes() - 1
     assert int(answer["Retry-After"]) >= 1
 
 
@@ -61,7 +62,7 @@ def test_tables_that_are_not_up_to_date_are_not_ready(monkeypatch: pytest.Monkey
         outdated.setattr(MigrationExecutor, "migration_plan", lambda *args: ["0002"])
         answer = Api().get("/readyz")
         assert problem(answer) == (503, "unavailable")
-        assert "manage.py migrate" in answer.json()["detail"]
+        assert "manage.py bootstrap" in answer.json()["detail"]
     assert Api().get("/readyz").status_code == 200
 
 

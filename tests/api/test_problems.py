@@ -32,6 +32,16 @@ def fault(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], None]:
     return fail_with
 
 
+def test_a_full_system_says_when_to_come_back(
+    api_a: Api, fault: Callable[[Exception], None]
+) -> None:
+    fault(errors.Overloaded("The disk is nearly full.", retry_after=timedelta(seconds=5)))
+    answer = api_a.enqueue()
+    assert problem(answer) == (503, "temporary-reduced-capacity")
+    assert answer["Retry-After"] == "5"
+    assert answer.json()["detail"] == "The disk is nearly full. Try again in 5 s."
+
+
 # Who is calling
 
 

@@ -9,6 +9,8 @@ from django.core.management import CommandError, call_command
 from scheduling.management.commands import runworkers
 from scheduling.workers.options import Options
 
+pytestmark = pytest.mark.django_db(transaction=True)
+
 
 class Recorder:
     """In the supervisor's place: keeps what it was to run with."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config.databases import ledger_database
+from config.databases import ledger_database, wait_no_longer_than
 
 
 def test_a_sqlite_file_is_made_for_its_owner_alone_and_served_by_our_engine(tmp_path: Path) -> None:
@@ -32,6 +32,19 @@ def test_neither_side_of_a_postgres_connection_waits_for_ever_for_one_that_was_c
     assert options["tcp_user_timeout"] == 10_000
     assert "tcp_user_timeout=10s" in options["options"]
     assert "tcp_keepalives_idle=10" in options["options"]
+
+
+def test_patience_is_what_was_said_last() -> None:
+    sqlite = ledger_database("sqlite:////tmp/ledger.db", wait_seconds=7)
+    assert sqlite["OPTIONS"]["timeout"] == 7
+    wait_no_longer_than(0.5, sqlite)
+    assert sqlite["OPTIONS"]["timeout"] == 0.5
+
+    postgres = ledger_database("postgres://me@db.example/ledger?options=-c%20work_mem%3D8MB")
+    wait_no_longer_than(0.5, postgres)
+    *before, last = postgres["OPTIONS"]["options"].split(" -c ")
+    assert "work_mem=8MB" in before[0]
+    assert last == "lock_timeout=500"
 
 
 def test_another_database_is_refused_by_name() -> None:

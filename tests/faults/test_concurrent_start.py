@@ -22,6 +22,54 @@ def test_of_eight_that_start_at_once_one_migrates_and_the_others_wait(
     assert together.count("Admin user: admin, password") == 1
 
 
+def test_servers_workers_and_migrations_that_start_at_once_end_well_or_say_what_to_do(
+    installation: Installation,
+) -> None:
+    """Workers that were first find no tables, and leave it to their service manager to start them again."""
+    installation.environment |= {"PORT": "0", "WEB_CONCURRENCY": "1"}
+    migrations = [installation.start("migrate") for _ in range(2)]
+    workers = [installation.start("runworkers", "--processes=1") for _ in range(2)]
+    servers = [installation.start("serve") for _ in range(2)]
+    try:
+        for server in servers:
+            url = first_match(r"Listening at: (http://\S+)", server)
+            assert httpx.get(f"{url}/readyz").status_code == 200
+    finally:
+        for process in (*servers, *workers):
+            process.send_signal(signal.SIGTERM)
+        outputs = {one: one.communicate()[0] for one in (*migrations, *workers, *servers)}
+
+    assert {one.returncode for one in (*migrations, *servers)} == {0}, outputs
+    assert (
+        "".join(outputs.values()).count("Applying scheduling.0001_initial") <= 1
+    )  # serve is quiet
+    for one in workers:
+        stopped = one.returncode in (0, -signal.SIGTERM)
+        assert stopped or "Run `manage.py bootstrap`" in outputs[one], outputs[one]
+        assert "Traceback" not in outputs[one]
+
+
+def test_a_server_refuses_the_ledger_of_a_newer_release_and_starts_nothing(
+    installation: Installation,
+) -> None:
+    future = (
+        "from django.db.migrations.recorder import MigrationRecorder as Recorder;"
+        "Recorder.Migration.objects.create(app='tenants', name='9999_of_the_future')"
+    )
+    for command in (["bootstrap"], ["shell", "-c", future]):
+        done = installation.start(*command)
+        output, _ = done.communicate()
+        assert done.returncode == 0, output
+
+    for program in ("serve", "runworkers"):
+        refused = installation.start(program)
+        output, _ = refused.communicate()
+        assert refused.returncode == 2, output
+        assert "A newer release has changed the tables (tenants.9999_of_the_future)" in output
+        assert "Traceback" not in output
+        assert "serves on" not in output
+
+
 def test_eight_web_workers_serve_an_empty_installation_until_asked_to_stop(
     installation: Installation,
 ) -> None:

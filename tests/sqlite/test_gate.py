@@ -11,6 +11,7 @@ from threading import Event, Thread
 import pytest
 
 from scheduling.errors import TaskTimeout
+from scheduling.sqlite import gate as module
 from scheduling.sqlite.gate import GateTimeout, WriteGate, gate_for
 from tests.races.kit import is_running_in
 from tests.sqlite.keeper import Keeper
@@ -108,6 +109,37 @@ def test_a_stopped_holder_is_waited_for_in_vain_until_it_goes_on(
     assert one.ask("leave") == "outside"
     assert two.ask("enter 30") == "inside"
     assert one.ask("enter 0.1") == "timeout"
+
+
+def test_of_a_crowd_that_finds_the_holder_stuck_one_waits_and_the_others_know(
+    keepers: tuple[Keeper, Keeper], gate: WriteGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keepers[0].ask("enter 30")
+    waits: list[float] = []
+    wait_for_file = WriteGate._wait_for_file
+
+    def wait(self: WriteGate, file: int, timeout: float) -> None:
+        waits.append(timeout)
+        wait_for_file(self, file, timeout)
+
+    monkeypatch.setattr(WriteGate, "_wait_for_file", wait)
+    monkeypatch.setattr(module, "REST", LONG)
+    for _ in range(5):
+        with pytest.raises(GateTimeout):
+            gate.enter(gate, SHORT)
+    assert waits == [SHORT]
+
+    with pytest.raises(GateTimeout):
+        gate.enter(gate, 2 * SHORT)  # who is more patient tries for itself
+    assert waits == [SHORT, 2 * SHORT]
+
+    keepers[0].ask("leave")
+    gate.enter(gate, SHORT)
+    gate.leave(gate)
+    keepers[0].ask("enter 30")
+    with pytest.raises(GateTimeout):
+        gate.enter(gate, SHORT)
+    assert waits == [SHORT, 2 * SHORT, SHORT], "the next one to be let in was forgotten"
 
 
 def test_a_forked_child_is_not_inside_with_its_parent(keepers: tuple[Keeper, Keeper]) -> None:

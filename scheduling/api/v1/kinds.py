@@ -26,6 +26,7 @@ class Kind(Enum):
     LIMIT_EXCEEDED = 429, "Over a limit of the tenant"
     INTERNAL_ERROR = 500, "A fault of ours"
     UNAVAILABLE = 503, "Temporarily unavailable"
+    TEMPORARY_REDUCED_CAPACITY = 503, "No more work is taken for now"
 
     def __init__(self, status: int, title: str) -> None:
         self.status = status

@@ -144,6 +144,12 @@ def _(error: errors.LimitExceeded) -> Problem:
     return Problem(Kind.LIMIT_EXCEEDED, str(error), extra, headers)
 
 
+@problem_of.register
+def _(error: errors.Overloaded) -> Problem:
+    headers = {"Retry-After": str(whole_seconds(error.retry_after))}
+    return Problem(Kind.TEMPORARY_REDUCED_CAPACITY, str(error), headers=headers)
+
+
 @problem_of.register(OperationalError)
 @problem_of.register(InterfaceError)
 @problem_of.register(InternalError)  # how PostgreSQL says that it is read-only

@@ -16,8 +16,9 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        setup.update_tables(verbosity=options["verbosity"])
         with setup.alone():
-            setup.prepare(verbosity=options["verbosity"])
+            setup.collect_static_files(verbosity=options["verbosity"])
             password = setup.create_development_tenants() if settings.DEBUG else None
         if password:
             self.stdout.write(f"Admin user: admin, password {password} (shown this once)")

@@ -3,14 +3,18 @@
 import os
 from argparse import ArgumentTypeError
 from datetime import timedelta
+from threading import Event
 from typing import Any
 
 from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandParser
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 
+from scheduling import clock, tables
 from scheduling.workers.options import Options
+from scheduling.workers.outage import Outage
 from scheduling.workers.supervisor import Supervisor
+from tenants.management.plain import Wrong
 
 STANDARD = Options()
 
@@ -58,7 +62,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.check(tags=[Tags.database], databases=[DEFAULT_DB_ALIAS])  # not among the usual ones
-        connections.close_all()  # system checks may have opened one, and the supervisor forks
+        require_tables()
+        connections.close_all()  # whatever was asked so far, the supervisor forks
         Supervisor(
             Options(
                 processes=options["processes"],
@@ -68,6 +73,23 @@ class Command(BaseCommand):
                 grace=options["grace_seconds"],
             )
         ).run()
+
+
+def require_tables() -> None:
+    """Wait for a ledger that does not answer yet; refuse one whose tables are not this code's."""
+    outage = Outage()
+    while True:
+        try:
+            tables.require_fit()
+        except tables.TablesDiffer as error:
+            raise Wrong(str(error)) from error
+        except OperationalError as error:
+            outage.go_on(error)
+            Event().wait(max(outage.try_again_at - clock.monotonic(), 0.0))
+        else:
+            break
+    if outage.is_on():
+        outage.end()
 
 
 def count(text: str) -> int:

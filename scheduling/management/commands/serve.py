@@ -32,7 +32,8 @@ class Command(BaseCommand):
         # In a process of its own: this one keeps free of connections and threads, for it forks.
         setup = subprocess.run([*MANAGE, "bootstrap", "-v0"], cwd=settings.BASE_DIR, check=False)
         if setup.returncode:
-            raise CommandError("Setting up failed, for the reason above. Nothing was started.")
+            reason = "Setting up failed, for the reason above. Nothing was started."
+            raise CommandError(reason, returncode=setup.returncode)
 
         url = f"http://{settings.BIND}:{settings.PORT}"
         self.stdout.write((ADDRESSES + DEVELOPMENT * settings.DEBUG).format(url=url))

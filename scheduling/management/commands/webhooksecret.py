@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 from scheduling.builtin import signing
-from tenants.models import Tenant
+from tenants.management.plain import PlainCommand, tenant_called
 
 
-class Command(BaseCommand):
+class Command(PlainCommand):
     help = (
         "Print the secret that signs a tenant's http.request tasks. Whoever has it can forge them."
     )
@@ -17,6 +17,4 @@ class Command(BaseCommand):
         parser.add_argument("tenant", help="its slug")
 
     def handle(self, *args: Any, tenant: str, **options: Any) -> None:
-        if not Tenant.objects.filter(slug=tenant).exists():
-            raise CommandError(f"There is no tenant {tenant!r}.", returncode=2)
-        self.stdout.write(signing.secret_of(tenant))
+        self.stdout.write(signing.secret_of(tenant_called(tenant).slug))

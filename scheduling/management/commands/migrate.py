@@ -1,0 +1,19 @@
+"""`manage.py migrate`: Django's own, one at a time, and not on the tables of a newer release."""
+
+from typing import Any
+
+from django.core.management.commands import migrate
+
+from scheduling import tables
+from scheduling.management import setup
+from tenants.management.plain import Wrong
+
+
+class Command(migrate.Command):
+    def handle(self, *args: Any, **options: Any) -> None:
+        with setup.alone():
+            try:
+                tables.require_known()
+            except tables.TablesDiffer as error:
+                raise Wrong(str(error)) from error
+            super().handle(*args, **options)
