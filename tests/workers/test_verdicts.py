@@ -103,3 +103,15 @@ def test_error_whose_text_cannot_be_had_is_a_failure_like_any_other() -> None:
             raise ValueError
 
     assert failed(Mute()).failure.message == "(its text cannot be had: ValueError)"
+
+
+def test_traceback_tells_the_lines_of_code_and_nothing_that_variables_hold() -> None:
+    def handler(card: str) -> None:
+        unsaid = card[::-1]
+        raise ValueError(len(unsaid))
+
+    with pytest.raises(ValueError) as raised:  # noqa: PT011  # ours
+        handler("4711-0815")
+    traceback = failed(raised.value).failure.traceback
+    assert "raise ValueError(len(unsaid))" in traceback
+    assert "5180-1174" not in traceback
