@@ -8,7 +8,8 @@ from django.db import connection, transaction
 
 from scheduling.models import Lease, Schedule, Task
 from scheduling.states import TaskState
-from tests.races.kit import say, take
+from tenants.models import Tenant
+from tests.races.kit import put, say, take
 
 
 def drain() -> list[UUID]:
@@ -62,3 +63,9 @@ def drain_until(succeeded: int) -> int:
             if Schedule.objects.exists():
                 done += len(say(take(4)).settled)
     return done
+
+
+def enqueue_many(tenant_id: int, count: int, together: int = 1) -> int:
+    """So many times a batch of so many, each in a transaction of its own."""
+    tenant = Tenant(pk=tenant_id)
+    return sum(len(put(tenant, together)) for _ in range(count))
