@@ -1,6 +1,5 @@
 """Pruning: history is kept as long as it was said to be kept."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -17,6 +16,10 @@ PRUNED_STATES = (TaskState.SUCCEEDED, TaskState.CANCELLED)
 """Dead letters are kept until somebody redrives or discards them: they are never lost silently."""
 
 
+CHUNK = 200
+"""Tasks to a transaction: on SQLite others wait for some six milliseconds, and have their turn in between."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pruning:
     """One chunk. Go on with `after` until it is None."""
@@ -30,34 +33,37 @@ def prune(
     *,
     keep: timedelta,
     after: UUID | None = None,
-    limit: int = 1000,
+    limit: int = CHUNK,
     now: datetime | None = None,
 ) -> Pruning:
     """Delete, in one short transaction, up to `limit` of a tenant's tasks that ended longer than `keep` ago.
 
     `keep` gives way to the tenant's own retention. Tasks are walked in the order of their creation from
-    `after` on, so what stays is passed once in a run and not once in a chunk.
+    `after` on, so what stays is passed once in a run and not once in a chunk, up to a chunk in which nothing
+    is old enough: what was created after that is younger still.
     """
     now = now or dialect().now()
     before = now - (keep if tenant.retention is None else tenant.retention)
-    tasks = Task.objects.filter(tenant=tenant, created_at__lt=before).order_by("pk")
+    tasks = Task.objects.filter(tenant=tenant).order_by("pk")
     if after is not None:
         tasks = tasks.filter(pk__gt=after)
-    rows = list(tasks.values_list("pk", "state", "finished_at")[:limit])
-    over = list(_over(rows, before))
-    with transaction.atomic():
-        delete_tasks(over)
-    return Pruning(len(over), rows[-1][0] if len(rows) == limit else None)
+    rows = list(tasks.only("pk", "state", "created_at", "finished_at")[:limit])
+    over = [task.pk for task in rows if _is_over(task, before)]
+    if over:
+        with transaction.atomic():
+            delete_tasks(over)
+    goes_on = len(rows) == limit and any(task.created_at < before for task in rows)
+    return Pruning(len(over), rows[-1].pk if goes_on else None)
 
 
-def _over(rows: Iterable[tuple[UUID, str, datetime | None]], before: datetime) -> Iterable[UUID]:
+def _is_over(task: Task, before: datetime) -> bool:
     return (
-        pk
-        for pk, state, finished_at in rows
-        if state in PRUNED_STATES and finished_at is not None and finished_at < before
+        task.state in PRUNED_STATES and task.finished_at is not None and task.finished_at < before
     )
 
 
-def prune_throughput(*, before: datetime) -> int:
-    """Delete the minutes before an instant; answers how many rows."""
-    return Throughput.objects.filter(minute__lt=before).delete()[0]
+def prune_throughput(*, before: datetime, limit: int = 1000) -> int:
+    """Delete up to `limit` of the minutes before an instant; answers how many rows. Call until it is 0."""
+    minutes = Throughput.objects.filter(minute__lt=before).order_by("minute")
+    chunk = list(minutes.values_list("pk", flat=True)[:limit])
+    return Throughput.objects.filter(pk__in=chunk).delete()[0] if chunk else 0

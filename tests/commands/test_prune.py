@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 
 from scheduling import clock, ledger
+from scheduling.management.commands import prune
 from scheduling.models import Task, Throughput
 from scheduling.states import TaskState
 from tenants.models import Tenant
@@ -54,6 +55,10 @@ def test_what_waits_runs_or_is_dead_stays(tenant_a: Tenant) -> None:
 def test_progress_is_told_chunk_by_chunk(tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
     in_twos = partial(ledger.prune, limit=2)
     monkeypatch.setattr(ledger, "prune", in_twos)
+    finished(tenant_a, days_ago=31, count=10)
+    assert manage("prune").out == "tenant-a: 10 tasks pruned\n", "told more than once a second"
+
+    monkeypatch.setattr(prune, "TELL_EVERY", 0.0)
     finished(tenant_a, days_ago=31, count=5)
     assert manage("prune").out.splitlines() == [
         "tenant-a: 2 tasks pruned",

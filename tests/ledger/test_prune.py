@@ -4,6 +4,8 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from scheduling import ledger
 from scheduling.models import Attempt, Task, Throughput
@@ -104,6 +106,32 @@ def test_old_tasks_that_stay_are_walked_past_once(tenant_a: Tenant) -> None:
     assert left().isdisjoint(gone)
 
 
+def test_what_is_young_is_not_read_chunk_by_chunk(tenant_a: Tenant) -> None:
+    """However much there is of it. Before, a run read the whole index of a tenant to find nothing."""
+    done(tenant_a, count=2)
+    done(tenant_a, now=3000, count=20)
+    first = ledger.prune(tenant_a, keep=HOUR, limit=2, now=at(3601))
+    second = ledger.prune(tenant_a, keep=HOUR, after=first.after, limit=2, now=at(3601))
+    assert (first.pruned, second.pruned) == (2, 0)
+    assert second.after is None
+
+
+def test_a_young_task_among_old_ones_hides_none_of_them(tenant_a: Tenant) -> None:
+    done(tenant_a)
+    done(tenant_a, now=3000)
+    done(tenant_a)
+    first = ledger.prune(tenant_a, keep=HOUR, limit=2, now=at(3601))
+    assert ledger.prune(tenant_a, keep=HOUR, after=first.after, now=at(3601)).pruned == 1
+
+
+def test_a_chunk_with_nothing_in_it_opens_no_transaction(tenant_a: Tenant) -> None:
+    """On SQLite that would be a turn to write, and everybody else waits for it."""
+    done(tenant_a)
+    with CaptureQueriesContext(connection) as queries:
+        ledger.prune(tenant_a, keep=HOUR, now=at(1))
+    assert [query["sql"].split()[0] for query in queries] == ["SELECT"]
+
+
 def test_a_pruned_key_is_free_again(tenant_a: Tenant) -> None:
     (gone,) = put(tenant_a, idempotency_key="k", fingerprint="f")
     run(take())
@@ -115,5 +143,7 @@ def test_a_pruned_key_is_free_again(tenant_a: Tenant) -> None:
 def test_minutes_before_the_instant_go_and_later_ones_stay(tenant_a: Tenant) -> None:
     for minute in range(4):
         done(tenant_a, now=60 * minute)
-    assert ledger.prune_throughput(before=at(120)) == 2
+    assert ledger.prune_throughput(before=at(120), limit=1) == 1
+    assert ledger.prune_throughput(before=at(120)) == 1
+    assert ledger.prune_throughput(before=at(120)) == 0
     assert list(Throughput.objects.values_list("minute", flat=True)) == [at(120), at(180)]

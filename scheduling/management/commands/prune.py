@@ -11,6 +11,8 @@ from tenants.management.plain import PlainCommand, duration
 from tenants.models import Tenant
 
 KEPT = timedelta(days=30)
+TELL_EVERY = 1.0
+"""Seconds between two lines about one tenant."""
 
 
 class Command(PlainCommand):
@@ -31,10 +33,23 @@ class Command(PlainCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         keep, verbose = options["older_than"], options["verbosity"] > 0
         for tenant in Tenant.objects.all():
-            for pruned in running_totals(tenant, keep):
+            for pruned in now_and_then(running_totals(tenant, keep)):
                 if verbose:
                     self.stdout.write(f"{tenant}: {pruned} tasks pruned")
-        ledger.prune_throughput(before=clock.now() - keep)
+        before = clock.now() - keep
+        while ledger.prune_throughput(before=before):
+            pass
+
+
+def now_and_then(totals: Iterator[int]) -> Iterator[int]:
+    """One each second, and the last."""
+    total, told, told_at = 0, 0, clock.monotonic()
+    for total in totals:
+        if clock.monotonic() - told_at >= TELL_EVERY:
+            told, told_at = total, clock.monotonic()
+            yield total
+    if total != told:
+        yield total
 
 
 def running_totals(tenant: Tenant, keep: timedelta) -> Iterator[int]:
