@@ -121,8 +121,9 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # the console's forms; the API counts
 
 # Security
 
-# gunicorn tells http from https by X-Forwarded-Proto, and only from the proxies it was told to trust
-# (FORWARDED_ALLOW_IPS), so Django needs no header setting of its own.
+# gunicorn tells http from https by X-Forwarded-Proto, and only from the proxies it was told to trust,
+# so Django needs no header setting of its own. The console believes their X-Forwarded-For.
+FORWARDED_ALLOW_IPS = env.list("FORWARDED_ALLOW_IPS", default=["127.0.0.1", "::1"])
 HTTPS = env.bool("HTTPS", default=not DEBUG)
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = [

@@ -13,6 +13,18 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import DatabaseError, models
 from django.db.models import F, Q
 
+from tenants.sign_in import SignInTries
+
+__all__ = [
+    "ApiToken",
+    "ApiTokenQuerySet",
+    "Scope",
+    "SignInTries",
+    "Tenant",
+    "digest_of",
+    "prefix_of",
+]
+
 USE_NOTED_EVERY = timedelta(minutes=1)
 
 logger = logging.getLogger(__name__)

@@ -2,18 +2,21 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, User
 from django.db.models import Model
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
 
 from scheduling import clock
-from scheduling.admin import bars, dashboard
+from scheduling.admin import bars, dashboard, sign_in
 from scheduling.admin.notices import notices
 from scheduling.models import DeadLetter, Lane, Pause, Task, WorkerProcess
 from tenants.models import ApiToken, Tenant
@@ -64,6 +67,14 @@ class Console(admin.AdminSite):
             "pauses": self._pauses(request),
             "may_control": request.user.has_perm("scheduling.change_pause"),
         }
+
+    @method_decorator(never_cache)
+    def login(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """The form; posted, only so often."""
+        login = partial(super().login, request, extra_context)
+        return sign_in.attempt(request, login) if request.method == "POST" else login()
 
     def index(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
