@@ -154,30 +154,20 @@ class _Claiming:
         chosen = [next(queues[lane_id]) for lane_id in round_.order]
         if not chosen:
             return [], False
-        self.now, rows = self.db.start([head.task_id for head in chosen], self.given_now)
+        lanes = [self.lanes[head.lane_id] for head in chosen]
+        pairs = list(zip(chosen, lanes, strict=True))
+        self.now, rows = self.db.start(pairs, self.worker, self.lease, self.given_now)
         started = {row.task_id: row for row in rows}
         late = [head.task_id for head in chosen if head.task_id not in started]
         if late:
             bury(self.db, late, self.now)
-        runs = [
-            (started[head.task_id], head, self.lanes[head.lane_id])
-            for head in chosen
+        expires_at = self.now + self.lease
+        claims = [
+            self._claim(started[head.task_id], head, lane, expires_at)
+            for head, lane in pairs
             if head.task_id in started
         ]
-        if not runs:
-            return [], bool(late)
-        expires_at = self.now + self.lease
-        self.db.insert_leases(
-            [
-                (head.task_id, lane.tenant_id, lane.lane_id, task.generation, head.due_at)
-                for task, head, lane in runs
-            ],
-            self.worker,
-            self.now,
-            expires_at,
-            self.lease.total_seconds(),
-        )
-        return [self._claim(task, head, lane, expires_at) for task, head, lane in runs], bool(late)
+        return claims, bool(late)
 
     def _claim(self, task: Started, head: Head, lane: LaneShare, expires_at: datetime) -> Claim:
         return Claim(

@@ -9,7 +9,9 @@ from collections.abc import Collection
 
 HORIZON = 0.010
 """Seconds of work to hold beyond what is running."""
-MOST_AHEAD = 128
+MOST_AHEAD = 256
+SHORT = 0.001
+"""Seconds. What takes less on average is over before another thread has been woken for it."""
 FEWEST_SAMPLES = 4
 """With fewer run times than this nothing is known, and nothing is claimed ahead."""
 SAMPLES = 64
@@ -27,3 +29,8 @@ def ahead(run_times: Collection[float], moving_slots: int) -> int:
         return 0
     mean = sum(run_times) / len(run_times)
     return int(min(moving_slots * HORIZON / max(mean, 1e-6), MOST_AHEAD))
+
+
+def are_short(run_times: Collection[float]) -> bool:
+    """Whether tasks are short by the latest run times in seconds."""
+    return len(run_times) >= FEWEST_SAMPLES and sum(run_times) < len(run_times) * SHORT

@@ -27,7 +27,9 @@ class Child:
         self.was_killed = False
         self._options = options
         self._pulse = Pulse(options.lease)
-        self.board = Board(options.threads + MOST_AHEAD)  # all that is ever claimed and not settled
+        self.board = Board(
+            2 * (options.threads + MOST_AHEAD)
+        )  # all that is ever claimed and not settled
         self._crash_report = tempfile.TemporaryFile()  # noqa: SIM115  # closed in `forget`
         self.pid = fork(partial(self._live, lifeline))
 

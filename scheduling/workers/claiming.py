@@ -29,6 +29,7 @@ class Claiming:
         self._slots = slots
         self._watch = watch
         self._run_times: deque[float] = deque(maxlen=appetite.SAMPLES)
+        self._was_filled = False
         self._in_slots = 0
         """Claims given to slots that are not free of them again: waiting, running, zombies."""
         self._looks_at = AT_ONCE
@@ -37,7 +38,11 @@ class Claiming:
     @property
     def due_at(self) -> float:
         patience_ends_at = self._patience_ends_at() if self._slots.waiting() else FOREVER
-        return min(patience_ends_at, self._looks_at if self._room() > 0 else FOREVER)
+        return min(patience_ends_at, self._looks_at if self._wants_more() else FOREVER)
+
+    def expects_more(self) -> bool:
+        """Whether the last claim got all that it asked for, so that there will be as much again."""
+        return self._was_filled
 
     def look_now(self) -> None:
         """There may be work, or a tenant below its cap again."""
@@ -55,9 +60,8 @@ class Claiming:
             self._waits_since = now
             if self._slots.all_busy():
                 self.take_back()
-        room = self._room()
-        if room > 0 and now >= self._looks_at:
-            self._claim(room, now)
+        if now >= self._looks_at and self._wants_more():
+            self._claim(self._room(), now)
 
     def take_back(self) -> None:
         """Release what was claimed and not started."""
@@ -68,20 +72,28 @@ class Claiming:
     def _patience_ends_at(self) -> float:
         return max(self._slots.last_start, self._waits_since) + appetite.PATIENCE
 
+    def _wants_more(self) -> bool:
+        """With more still waiting than there is room for, a claim would be a small one and soon repeated."""
+        room = self._room()
+        return room > 0 and room >= self._slots.waiting()
+
     def _room(self) -> int:
         ahead = appetite.ahead(self._run_times, self._slots.moving(appetite.HORIZON))
-        return self._slots.count + ahead - self._in_slots
+        return min(self._slots.count + ahead - self._in_slots, self._hand.room())
 
     def _claim(self, room: int, now: float) -> None:
         got = ledger.claim(self._worker, limit=room, queues=self._queues, lease=self._lease)
+        self._was_filled = len(got.claims) == room
         if got.contended:
             self._looks_at = now + CONTENDED_WAIT
         elif len(got.claims) < room:
             self._looks_at = now + SLOWEST_LOOK.total_seconds()
         lease_ends_at = now + self._lease.total_seconds()
-        for claim in got.claims:
-            held = self._hand.take(claim, claimed_at=now, lease_ends_at=lease_ends_at)
-            self._slots.put(held)
+        many = [
+            self._hand.take(claim, claimed_at=now, lease_ends_at=lease_ends_at)
+            for claim in got.claims
+        ]
+        self._slots.put(many, are_short=appetite.are_short(self._run_times))
         self._in_slots += len(got.claims)
         if got.claims:
             self._watch.expect(lease_ends_at)

@@ -52,6 +52,10 @@ class Hand:
         """Whether there is anything to settle."""
         return bool(self._concluded)
 
+    def room(self) -> int:
+        """How many more it can hold; those it still has to settle take their places."""
+        return len(self._free_places)
+
     def take(self, claim: Claim, *, claimed_at: float, lease_ends_at: float) -> Held:
         if claim.generation > 1:
             self._drop_older(claim)

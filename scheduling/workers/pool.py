@@ -29,7 +29,7 @@ from scheduling.workers.presence import Presence
 from scheduling.workers.promoter import Promoter
 from scheduling.workers.reaper import Reaper
 from scheduling.workers.slots import Report, Slots
-from scheduling.workers.timeouts import Watch
+from scheduling.workers.timeouts import FOREVER, Watch
 
 logger = logging.getLogger(__name__)
 
@@ -102,7 +102,11 @@ class Pool:
             return 0.0
         if self._stops_at is not None:
             return min(self._stops_at, self._heart.due_at)
-        return min(service.due_at for service in (self._heart, *self._services))
+        return min(self._reports_at(), *(one.due_at for one in (self._heart, *self._services)))
+
+    def _reports_at(self) -> float:
+        """When to look for reports that nobody rang for."""
+        return self._slots.quiet_until if self._slots.waiting() else FOREVER
 
     def _stop(self) -> None:
         """Claim nothing more. What runs may end within the grace period, what waits is handed back."""
@@ -146,6 +150,8 @@ class Pool:
         if self._heart.due_at <= clock.monotonic():
             self._heart.run()
         if self._hand.has_news():
+            if self._stops_at is None and self._claiming.expects_more():
+                self._claiming.run()  # so that the slots have work while the ends are settled
             self._hand.settle()
             self._look_for_work()
         if self._stops_at is None:

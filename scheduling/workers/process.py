@@ -6,6 +6,7 @@ from functools import partial
 from typing import IO
 from uuid import UUID
 
+from scheduling.ledger.dialects import devote_this_thread
 from scheduling.workers import announcements, blame, leftovers, pulse
 from scheduling.workers.board import Board
 from scheduling.workers.doorbell import Doorbell
@@ -31,6 +32,7 @@ def live(
     bell.answer([signal.SIGTERM])
     signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
     blame.own_up(board, crash_report)
+    devote_this_thread()
     leftovers.watch_connections()
     announcements.without_the_framework()
     start_vital_thread("pulse", partial(pulse.beat, board))

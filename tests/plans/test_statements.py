@@ -69,7 +69,6 @@ INDEXES: dict[str, tuple[str, ...]] = {
     "START": (key_of("task"),),
     "DROP_SCHEDULES": (key_of("schedule"),),
     "INSERT_LEASE": (),
-    "INSERT_LEASES": (),
     "MOVE_TENANT": (LANE_BY_QUEUE,),
     "MOVE_LANE": (key_of("lane"),),
     "RETIRE_LANES": (key_of("lane"),),
@@ -81,6 +80,7 @@ INDEXES: dict[str, tuple[str, ...]] = {
     "END_UNRENEWED_LEASES": (key_of("lease"),),
     "HELD_LEASES": (),  # all there are
     "HELD_LEASES_OF_WORKER": ("scheduling_lease_worker_",),
+    "SUCCEED": (r"lease_worker_|scheduling_lease_pkey", key_of("task")),
     "STANDINGS": (key_of("task"),),
     "FINISH": (key_of("task"),),
     "INSERT_ATTEMPT": (),

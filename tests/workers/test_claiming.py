@@ -20,6 +20,7 @@ from tests.workers.kit import Clock, a_claim
 
 SLOTS = 4
 SLOW_LOOK = 1.0
+PLACES = 1000
 
 
 class Kitchen:
@@ -29,7 +30,7 @@ class Kitchen:
         self.ready = ready
         self.contended = False
         self.limits: list[int] = []
-        board = Board(1000)  # what was run is not settled here, and keeps its places
+        board = Board(PLACES)  # what was run is not settled here, and keeps its places
         self.hand = Hand(board)
         self.slots = Slots(SLOTS, lambda held: Succeed(), board, Doorbell())
         options = Options(threads=SLOTS, lease=timedelta(seconds=30))
@@ -69,6 +70,44 @@ def test_short_tasks_are_claimed_ahead(monkeypatch: pytest.MonkeyPatch, moved_cl
     kitchen.claiming.run()
 
     assert kitchen.limits == [SLOTS, SLOTS + appetite.MOST_AHEAD]
+
+
+def test_no_more_is_claimed_while_most_of_it_waits(
+    monkeypatch: pytest.MonkeyPatch, moved_clock: Clock
+) -> None:
+    """One large claim costs less than many small ones."""
+    kitchen = Kitchen(monkeypatch, ready=10_000)
+    kitchen.claiming.run()
+    kitchen.run_all(seconds=0.00001)
+    kitchen.claiming.run()
+    claims = kitchen.slots.take_back()
+
+    kitchen.slots.put(claims[1:])
+    kitchen.claiming.note(Report(claims[0], Succeed(), 0.00001))
+    assert kitchen.claiming.due_at > moved_clock.seconds
+    kitchen.claiming.run()
+    assert len(kitchen.limits) == 2
+
+    kitchen.slots.take_back()
+    for held in claims[1 : len(claims) // 2 + 1]:
+        kitchen.claiming.note(Report(held, Succeed(), 0.00001))
+    kitchen.slots.put(claims[len(claims) // 2 + 1 :])
+    assert kitchen.claiming.due_at <= moved_clock.seconds
+    kitchen.claiming.run()
+    assert kitchen.limits[2] == len(claims) // 2 + 1
+
+
+def test_what_is_not_settled_takes_room(
+    monkeypatch: pytest.MonkeyPatch, moved_clock: Clock
+) -> None:
+    """There is a record on the board for each claim that the ledger was not told the end of."""
+    kitchen = Kitchen(monkeypatch, ready=10_000)
+    while kitchen.hand.room():
+        kitchen.claiming.run()
+        kitchen.run_all(seconds=0.00001)
+    assert kitchen.claiming.due_at == FOREVER
+    kitchen.claiming.run()
+    assert sum(kitchen.limits) == PLACES
 
 
 def test_long_tasks_are_not(monkeypatch: pytest.MonkeyPatch, moved_clock: Clock) -> None:

@@ -5,9 +5,12 @@ The verbs ask for what they need done; only these modules know which database do
 
 from collections.abc import Callable
 from functools import cache
+from threading import get_ident
+from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
 
 from scheduling.ledger.dialects.interface import (
     Dialect,
@@ -35,6 +38,7 @@ __all__ = [
     "Started",
     "Tally",
     "Token",
+    "devote_this_thread",
     "dialect",
 ]
 
@@ -43,6 +47,17 @@ def dialect() -> Dialect:
     """The dialect of the database that the ledger is on. NotImplementedError for a third kind."""
     connection = connections[DEFAULT_DB_ALIAS]
     return _dialect_of(connection.vendor)(connection)
+
+
+def devote_this_thread() -> None:
+    """Tune what this thread connects from now on for the ledger: it is to speak to nothing else."""
+    thread = get_ident()
+
+    def tune(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
+        if get_ident() == thread and connection.alias == DEFAULT_DB_ALIAS:
+            _dialect_of(connection.vendor)(connection).devote()
+
+    connection_created.connect(tune, weak=False, dispatch_uid="scheduling.ledger.dialects")
 
 
 @cache

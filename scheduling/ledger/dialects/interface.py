@@ -7,7 +7,7 @@ or the kill switch, waits for no lane that another holds.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
@@ -151,6 +151,9 @@ class Tally:
 
 
 class Dialect(Protocol):
+    def devote(self) -> None:
+        """Tell a new connection that it serves the ledger alone, so that it may be tuned for that."""
+
     def now(self) -> datetime:
         """The database's clock, in UTC."""
 
@@ -216,23 +219,17 @@ class Dialect(Protocol):
     def set_readiness(self, task_ids: Collection[UUID], readiness: Readiness) -> None: ...
 
     def start(
-        self, task_ids: Sequence[UUID], now: datetime | None
+        self,
+        chosen: Sequence[tuple[Head, LaneShare]],
+        worker: UUID,
+        lease: timedelta,
+        now: datetime | None,
     ) -> tuple[datetime, list[Started]]:
-        """Take tasks out of their schedules and mark them running, under a new generation.
+        """Take tasks out of their schedules, and lease them to the worker under a new generation.
 
         Those past their deadline, or that cannot be read, are left as they are, and not in the answer. The
         instant of it is later than that of every end of a lease that the claim has seen.
         """
-
-    def insert_leases(
-        self,
-        rows: Sequence[tuple[UUID, int, int, int, datetime]],
-        worker: UUID,
-        now: datetime,
-        expires_at: datetime,
-        seconds: float,
-    ) -> None:
-        """(task, tenant, lane, generation, due_at) each."""
 
     def serve_lanes(self, round_: Serving) -> bool:
         """Write where tenants, lanes and dispatch have got to, and retire the lanes found empty.
@@ -256,6 +253,15 @@ class Dialect(Protocol):
         """The fence: delete the leases that still stand under their token; the places of those that did.
 
         With `unchanged_since` (one expiry for each token) only those that were not renewed since.
+        """
+
+    def succeed(
+        self, worker: UUID, results: Sequence[tuple[UUID, int, str]], now: datetime | None
+    ) -> list[int] | None:
+        """The end of leases that all succeeded, (task, generation, result) each, with all that it writes.
+
+        Answers the places of those that stood under their token. None: there is no shorter way than by
+        `end_leases`, `finish`, `add_finished` and `add_throughput`.
         """
 
     def held_leases(self, worker: UUID | None) -> list[HeldLease]:

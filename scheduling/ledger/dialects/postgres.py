@@ -9,7 +9,7 @@ several rows locks them first, in the order of their keys.
 Many rows go in as arrays (`unnest`): one round trip, one plan.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -220,24 +220,28 @@ NAMED_HEADS = HEADS.format(
 SET_READINESS = "UPDATE scheduling_schedule SET readiness = %s WHERE task_id = ANY(%s)"
 START = """
     WITH turn AS MATERIALIZED (
-        SELECT coalesce(%s::timestamptz, clock_timestamp()) AS at
+        SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS at
     ), chosen AS (
-        SELECT id FROM scheduling_task WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE
+        SELECT id FROM scheduling_task WHERE id = ANY(%(tasks)s::uuid[]) ORDER BY id FOR NO KEY UPDATE
     ), started AS (
         UPDATE scheduling_task AS task SET state = 'running', generation = generation + 1
         FROM chosen, turn WHERE task.id = chosen.id AND (deadline IS NULL OR deadline > turn.at)
-        RETURNING task.id, name, args, kwargs, generation, attempts, max_attempts, timeout_seconds,
-                  deadline, idempotency_key, trace_context
+        RETURNING task.id, tenant_id, name, args, kwargs, generation, attempts, max_attempts,
+                  timeout_seconds, deadline, idempotency_key, trace_context
     ), dropped AS (
-        DELETE FROM scheduling_schedule USING started WHERE task_id = started.id
+        DELETE FROM scheduling_schedule AS schedule USING started WHERE schedule.task_id = started.id
+        RETURNING schedule.task_id, schedule.lane_id, schedule.due_at, started.tenant_id,
+                  started.generation
+    ), leased AS (
+        INSERT INTO scheduling_lease
+            (task_id, tenant_id, lane_id, generation, due_at, worker, acquired_at, expires_at, seconds)
+        SELECT task_id, tenant_id, lane_id, generation, due_at, %(worker)s, turn.at,
+               turn.at + %(lease)s, %(seconds)s
+        FROM dropped, turn
     )
-    SELECT turn.at, started.* FROM turn LEFT JOIN started ON true
-"""
-INSERT_LEASES = """
-    INSERT INTO scheduling_lease
-        (task_id, tenant_id, lane_id, generation, due_at, worker, acquired_at, expires_at, seconds)
-    SELECT *, %s, %s, %s, %s
-    FROM unnest(%s::uuid[], %s::bigint[], %s::bigint[], %s::int[], %s::timestamptz[])
+    SELECT turn.at, id, name, args, kwargs, generation, attempts, max_attempts, timeout_seconds,
+           deadline, idempotency_key, trace_context
+    FROM turn LEFT JOIN started ON true
 """
 RENEW = """
     WITH standing AS (
@@ -264,6 +268,56 @@ END_LEASES = """
     USING standing WHERE lease.task_id = standing.task_id
     RETURNING standing.place - 1
 """
+SUCCEED = """
+    WITH clock AS MATERIALIZED (
+        SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS at
+    ), standing AS (
+        SELECT lease.task_id, token.place, token.result
+        FROM unnest(%(tasks)s::uuid[], %(generations)s::int[], %(results)s::jsonb[])
+            WITH ORDINALITY AS token (task_id, generation, result, place)
+        JOIN scheduling_lease AS lease USING (task_id, generation)
+        WHERE lease.worker = %(worker)s
+        ORDER BY lease.task_id FOR UPDATE OF lease
+    ), ended AS (
+        DELETE FROM scheduling_lease AS lease USING standing WHERE lease.task_id = standing.task_id
+        RETURNING lease.task_id, lease.generation, lease.tenant_id, lease.due_at, lease.acquired_at,
+                  standing.place, standing.result
+    ), running AS (
+        SELECT ended.*, task.attempts + 1 AS number
+        FROM ended JOIN scheduling_task AS task ON task.id = ended.task_id
+        ORDER BY task.id FOR NO KEY UPDATE OF task
+    ), updated AS (
+        UPDATE scheduling_task AS task
+        SET state = 'succeeded', attempts = running.number, finished_at = clock.at,
+            result = running.result
+        FROM running, clock WHERE task.id = running.task_id
+    ), told AS (
+        INSERT INTO scheduling_attempt
+            (task_id, generation, number, worker, due_at, started_at, finished_at, outcome)
+        SELECT task_id, generation, number, %(worker)s, due_at, acquired_at, clock.at, 'succeeded'
+        FROM running, clock
+    ), tally AS MATERIALIZED (
+        SELECT tenant_id, date_trunc('minute', clock.at, 'UTC') AS minute, count(*) AS succeeded,
+               sum(greatest(extract(epoch FROM acquired_at - due_at), 0)) AS wait_seconds,
+               sum(greatest(extract(epoch FROM clock.at - acquired_at), 0)) AS run_seconds
+        FROM running, clock GROUP BY tenant_id, clock.at
+    ), counted AS (
+        INSERT INTO scheduling_outflow AS outflow (tenant_id, finished)
+        SELECT tenant_id, succeeded FROM tally ORDER BY tenant_id
+        ON CONFLICT (tenant_id) DO UPDATE SET finished = outflow.finished + excluded.finished
+        RETURNING outflow.tenant_id
+    ), minuted AS (
+        INSERT INTO scheduling_throughput AS minute
+            (tenant_id, minute, succeeded, retried, dead, cancelled, lost, wait_seconds, run_seconds)
+        SELECT tenant_id, minute, succeeded, 0, 0, 0, 0, wait_seconds, run_seconds
+        FROM tally JOIN counted USING (tenant_id) ORDER BY tenant_id
+        ON CONFLICT (tenant_id, minute) DO UPDATE SET
+            succeeded = minute.succeeded + excluded.succeeded,
+            wait_seconds = minute.wait_seconds + excluded.wait_seconds,
+            run_seconds = minute.run_seconds + excluded.run_seconds
+    )
+    SELECT place - 1 FROM running
+"""  # what is counted is joined with what was counted before, so that outflow is locked first, as everywhere
 STANDINGS = """
     SELECT id, attempts, max_attempts, priority, deadline, cancel_requested_at IS NOT NULL
     FROM scheduling_task WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE
@@ -324,7 +378,9 @@ LOCK_EMPTY_LANES = """
     SELECT id FROM scheduling_lane WHERE id = ANY(%s) ORDER BY id FOR UPDATE SKIP LOCKED
 """
 SERVE_LANES = f"""
-    WITH free AS (
+    WITH moved AS (
+        UPDATE scheduling_dispatch SET virtual_time = %(reached)s WHERE pool = %(pool)s
+    ), free AS (
         SELECT id, tenant_id FROM scheduling_lane
         WHERE tenant_id = ANY(%(tenants)s) AND readiness = {READY}
           AND (%(queues)s::text[] IS NULL OR queue = ANY(%(queues)s))
@@ -346,7 +402,6 @@ SERVE_LANES = f"""
     WHERE lane.id = free.id
     RETURNING lane.id, lane.readiness = {NOT_DUE}
 """  # whether a lane is empty is asked in the order of its index: a plain NOT EXISTS scans the table for it
-MOVE_DISPATCH = "UPDATE scheduling_dispatch SET virtual_time = %s WHERE pool = %s"
 HELD_LEASES = """
     SELECT task_id, worker, generation, tenant_id, lane_id, due_at, acquired_at, expires_at, seconds
     FROM scheduling_lease
@@ -366,6 +421,12 @@ class Postgres:
     def __init__(self, connection: BaseDatabaseWrapper) -> None:
         """For one verb, in the thread that the connection belongs to."""
         self._connection = connection
+
+    def devote(self) -> None:
+        """Plan by keys, whatever statistics say: on a ledger that grew since, a scan would be kept for long."""
+        self._run("SET enable_seqscan = off")
+        self._run("SET enable_bitmapscan = off")  # it does not mark what is dead in an index
+        self._run("SET jit = off")
 
     def now(self) -> datetime:
         return _utc(self._run("SELECT clock_timestamp()").fetchone()[0])
@@ -494,20 +555,21 @@ class Postgres:
         self._run(SET_READINESS, [readiness.value, list(task_ids)])
 
     def start(
-        self, task_ids: Sequence[UUID], now: datetime | None
-    ) -> tuple[datetime, list[Started]]:
-        rows = self._run(START, [now, list(task_ids)]).fetchall()
-        return _utc(rows[0][0]), [Started(*row) for _, *row in rows if row[0]]
-
-    def insert_leases(
         self,
-        rows: Sequence[tuple[UUID, int, int, int, datetime]],
+        chosen: Sequence[tuple[Head, LaneShare]],
         worker: UUID,
-        now: datetime,
-        expires_at: datetime,
-        seconds: float,
-    ) -> None:
-        self._run(INSERT_LEASES, [worker, now, expires_at, seconds, *_columns(rows, 5)])
+        lease: timedelta,
+        now: datetime | None,
+    ) -> tuple[datetime, list[Started]]:
+        values = {
+            "now": now,
+            "tasks": _uuids(head.task_id for head, _ in chosen),
+            "worker": worker,
+            "lease": lease,
+            "seconds": lease.total_seconds(),
+        }
+        rows = self._run(START, values).fetchall()
+        return _utc(rows[0][0]), [Started(*row) for _, *row in rows if row[0]]
 
     def serve_lanes(self, round_: Serving) -> bool:
         """An empty lane is locked before the statement that looks whether it still is.
@@ -527,10 +589,11 @@ class Postgres:
                 "served_at": served_at,
                 "queues": None if round_.queues is None else list(round_.queues),
                 "empty": [lane_id for (lane_id,) in empty],
+                "reached": round_.reached,
+                "pool": round_.pool,
             },
         )
         retired = {lane_id for lane_id, is_retired in rows if is_retired}
-        self._run(MOVE_DISPATCH, [round_.reached, round_.pool])
         return retired.issuperset(round_.empty)
 
     def hold_lanes(self, lane_ids: Collection[int]) -> int:
@@ -554,6 +617,18 @@ class Postgres:
     ) -> list[int]:
         marks = list(unchanged_since) if unchanged_since is not None else [None] * len(tokens)
         return [place for (place,) in self._run(END_LEASES, [*_columns(tokens, 3), marks])]
+
+    def succeed(
+        self, worker: UUID, results: Sequence[tuple[UUID, int, str]], now: datetime | None
+    ) -> list[int] | None:
+        values = {
+            "now": now,
+            "tasks": _uuids(task_id for task_id, _, _ in results),
+            "generations": _integers(generation for _, generation, _ in results),
+            "results": _texts(result for _, _, result in results),
+            "worker": worker,
+        }
+        return [place for (place,) in self._run(SUCCEED, values)]
 
     def held_leases(self, worker: UUID | None) -> list[HeldLease]:
         rows = (
@@ -636,6 +711,20 @@ class Postgres:
 def _columns(rows: Collection[Sequence[Any]], width: int) -> list[list[Any]]:
     """Rows as the arrays that `unnest` takes."""
     return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(width)]
+
+
+def _uuids(values: Iterable[UUID]) -> str:
+    """An array as the server reads it: the driver takes longer over a list than the statement over the array."""
+    return "{" + ",".join([value.hex for value in values]) + "}"
+
+
+def _integers(values: Iterable[int]) -> str:
+    return "{" + ",".join(map(str, values)) + "}"
+
+
+def _texts(values: Iterable[str]) -> str:
+    quoted = [value.replace("\\", "\\\\").replace('"', '\\"') for value in values]
+    return '{"' + '","'.join(quoted) + '"}' if quoted else "{}"
 
 
 def _utc(instant: datetime) -> datetime:

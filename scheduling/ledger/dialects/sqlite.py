@@ -226,6 +226,9 @@ class SQLite:
         self._connection = connection
         self._path = str(connection.settings_dict["NAME"])
 
+    def devote(self) -> None:
+        """The pragmas of every connection are the ledger's own."""
+
     def now(self) -> datetime:
         return clock.now()
 
@@ -340,34 +343,37 @@ class SQLite:
         self._run(SET_READINESS, [readiness.value, _hexes(task_ids)])
 
     def start(
-        self, task_ids: Sequence[UUID], now: datetime | None
+        self,
+        chosen: Sequence[tuple[Head, LaneShare]],
+        worker: UUID,
+        lease: timedelta,
+        now: datetime | None,
     ) -> tuple[datetime, list[Started]]:
         now = now or self.now()
-        ids = {task_id.hex: task_id for task_id in task_ids}
-        rows = self._run(START, [json.dumps(list(ids)), _text(now)])
+        heads = {head.task_id.hex: (head, lane) for head, lane in chosen}
+        rows = self._run(START, [json.dumps(list(heads)), _text(now)])
         started = [
-            Started(ids[task], *row, _instant_or_none(deadline), key, trace)  # type: ignore[call-arg]
+            Started(heads[task][0].task_id, *row, _instant_or_none(deadline), key, trace)  # type: ignore[call-arg]
             for task, *row, deadline, key, trace in rows
         ]
         self._run_many(DROP_SCHEDULES, [(row.task_id.hex,) for row in started])
-        return now, started
-
-    def insert_leases(
-        self,
-        rows: Sequence[tuple[UUID, int, int, int, datetime]],
-        worker: UUID,
-        now: datetime,
-        expires_at: datetime,
-        seconds: float,
-    ) -> None:
-        grant = (worker.hex, _text(now), _text(expires_at), seconds)
+        grant = (worker.hex, _text(now), _text(now + lease), lease.total_seconds())
+        leases = [(row, *heads[row.task_id.hex]) for row in started]
         self._run_many(
             INSERT_LEASE,
             [
-                (task.hex, tenant, lane, generation, _text(due_at), *grant)
-                for task, tenant, lane, generation, due_at in rows
+                (
+                    row.task_id.hex,
+                    lane.tenant_id,
+                    lane.lane_id,
+                    row.generation,
+                    _text(head.due_at),
+                    *grant,
+                )
+                for row, head, lane in leases
             ],
         )
+        return now, started
 
     def serve_lanes(self, round_: Serving) -> bool:
         queues = None if round_.queues is None else json.dumps(list(round_.queues))
@@ -408,6 +414,11 @@ class SQLite:
             )
         ended = set(rows)
         return [place for place, key in enumerate(keys) if key in ended]
+
+    def succeed(
+        self, worker: UUID, results: Sequence[tuple[UUID, int, str]], now: datetime | None
+    ) -> list[int] | None:
+        return None  # a statement more or less costs nothing where no network lies between
 
     def held_leases(self, worker: UUID | None) -> list[HeldLease]:
         rows = (
