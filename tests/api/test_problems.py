@@ -11,6 +11,7 @@ from django.db import InterfaceError, InternalError, OperationalError
 from pytest_django import Settings
 
 from scheduling import clock, errors, ledger
+from scheduling.api.v1 import trouble
 from scheduling.api.v1.kinds import Kind
 from scheduling.api.v1.problems import problem_of, whole_seconds
 from tenants.models import ApiToken, Tenant
@@ -40,6 +41,25 @@ def test_a_full_system_says_when_to_come_back(
     assert problem(answer) == (503, "temporary-reduced-capacity")
     assert answer["Retry-After"] == "5"
     assert answer.json()["detail"] == "The disk is nearly full. Try again in 5 s."
+
+
+def test_trouble_that_many_requests_meet_is_logged_with_its_cause_and_not_for_each(
+    api_a: Api,
+    fault: Callable[[Exception], None],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    seconds = clock.monotonic() + 2 * trouble.TELL_EVERY
+    monkeypatch.setattr(clock, "monotonic", lambda: seconds)
+    fault(OperationalError("disk I/O error"))
+    for _ in range(50):
+        assert api_a.enqueue().status_code == 503
+    assert caplog.text.count("disk I/O error") == len(caplog.records) == 1
+
+    seconds += trouble.TELL_EVERY
+    api_a.enqueue()
+    assert "(49 more since the last line)" in caplog.text
+    assert len(caplog.records) == 2
 
 
 # Who is calling

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import singledispatch
+from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import BadRequest, PermissionDenied, SuspiciousOperation
@@ -19,6 +20,7 @@ from rest_framework import exceptions as drf
 from rest_framework.response import Response
 
 from scheduling import errors
+from scheduling.api.v1 import trouble
 from scheduling.api.v1.kinds import Kind
 from tenants.permissions import MissingScope, WrongTenant
 
@@ -76,17 +78,27 @@ def handler(error: Exception, context: Mapping[str, Any]) -> Response:
             request=request._request,
             exception=error,
         )
+    note_trouble(problem, answer, cause=error)
     return answer
 
 
 def response(problem: Problem, request: HttpRequest) -> JsonResponse:
     """The same, outside of REST framework."""
-    return JsonResponse(
+    answer = JsonResponse(
         problem.members(request.path),
         status=problem.kind.status,
         headers=dict(problem.headers),
         content_type=MEDIA_TYPE,
     )
+    note_trouble(problem, answer, cause=problem.detail)
+    return answer
+
+
+def note_trouble(problem: Problem, answer: Any, *, cause: object) -> None:
+    """Trouble that passes is told now and then. Django would log each answer, and not say why."""
+    if problem.kind.status == HTTPStatus.SERVICE_UNAVAILABLE:
+        trouble.note(problem.kind, cause)
+        answer._has_been_logged = True
 
 
 @singledispatch
