@@ -19,9 +19,8 @@ from django.db.models import Count, QuerySet
 
 from scheduling import ledger
 from scheduling.admin import audit
-from scheduling.admin.operations import Operation, over, redrive_what_fits
+from scheduling.admin.operations import Operation, Refusal, over, redrive_what_fits
 from scheduling.admin.words import counted
-from scheduling.errors import LimitExceeded
 from scheduling.models import DeadLetter, Task
 
 STEP = 1000
@@ -136,8 +135,8 @@ def told(progress: Progress) -> str:
     return " ".join((done, *progress.left))
 
 
-def _perform(operation: Operation, batch: Sequence[Task]) -> tuple[int, dict[int, LimitExceeded]]:
-    full: dict[int, LimitExceeded] = {}
+def _perform(operation: Operation, batch: Sequence[Task]) -> tuple[int, dict[int, Refusal]]:
+    full: dict[int, Refusal] = {}
     match operation:
         case Operation.REDRIVE:
             return len(redrive_what_fits(batch, full)), full

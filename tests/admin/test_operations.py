@@ -1,11 +1,14 @@
 """What operators do to tasks they picked."""
 
+from datetime import timedelta
 from uuid import UUID, uuid4
 
 import pytest
 from django.test import Client
 
 from scheduling.admin import selection
+from scheduling.errors import Overloaded
+from scheduling.ledger import capacity
 from scheduling.models import Task
 from tenants.models import Tenant
 from tests.admin.conftest import SignIn
@@ -23,6 +26,20 @@ def operate(client: Client, operation: str, ids: list[UUID], **fields: str) -> s
 
 def states(ids: list[UUID]) -> list[str]:
     return [Task.objects.get(pk=task_id).state for task_id in ids]
+
+
+def test_redriving_while_the_system_is_full_says_so_and_leaves_them(
+    operator: Client, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = bury(tenant_a, 2)
+
+    def no_room() -> None:
+        raise Overloaded("The ledger's disk is nearly full.", retry_after=timedelta(seconds=5))
+
+    monkeypatch.setattr(capacity, "require_room", no_room)
+    told = "0 dead letters redriven. 2 left: nobody's work is taken now. The ledger's disk is nearly full."
+    assert told in operate(operator, "redrive", ids)
+    assert states(ids) == ["dead", "dead"]
 
 
 @pytest.mark.parametrize("operation", ["redrive", "discard"])

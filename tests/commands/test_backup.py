@@ -2,11 +2,13 @@
 
 import json
 import os
+import pty
 import resource
 import shutil
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -93,10 +95,8 @@ def start(*command: str, **popen: Any) -> "subprocess.Popen[str]":
         [sys.executable, *command],
         env=environment(),
         cwd=settings.BASE_DIR,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
         text=True,
-        **popen,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, **popen},
     )
 
 
@@ -116,6 +116,20 @@ def test_programs_are_told_in_json(tenant_a: Tenant, target: Path) -> None:
     told = json.loads(manage("backup", str(target), "--json").out)
     assert (told["path"], told["bytes"]) == (str(target), target.stat().st_size)
     assert told["seconds"] > 0
+
+
+@ONLY_SQLITE
+def test_a_terminal_is_shown_how_far_it_is(tenant_a: Tenant, target: Path) -> None:
+    ours, theirs = pty.openpty()
+    with start(str(MANAGE), "backup", str(target), stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        with suppress(OSError), os.fdopen(ours, "rb") as terminal:  # its end is an error
+            while chunk := terminal.read1(1000):
+                shown += chunk
+    assert process.returncode == 0, shown
+    assert b" pages (100 %)" in shown
+    assert b"checking" in shown
 
 
 @ONLY_SQLITE
