@@ -1,5 +1,6 @@
 """Owns the way from ``DATABASE_URL`` to Django's ``DATABASES``: SQLite or PostgreSQL."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,8 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 SECONDS_KEPT_OPEN = 600
+LEAST_CONNECT_SECONDS = 2
+"""PostgreSQL's client takes less for as much."""
 
 # A crashed client, or a handler that forgot its transaction, must not hold locks for ever; one that was
 # cut off from the network no longer than it takes to notice.
@@ -42,6 +45,8 @@ def wait_no_longer_than(seconds: float, database: dict[str, Any]) -> None:
         options["timeout"] = seconds
     else:
         options["options"] += f" -c lock_timeout={round(seconds * 1000)}"
+        in_reach = max(math.ceil(seconds), LEAST_CONNECT_SECONDS)
+        options["connect_timeout"] = min(int(options["connect_timeout"]), in_reach)
 
 
 def parsed(url: str) -> dict[str, Any]:

@@ -45,6 +45,7 @@ def test_patience_is_what_was_said_last() -> None:
     *before, last = postgres["OPTIONS"]["options"].split(" -c ")
     assert "work_mem=8MB" in before[0]
     assert last == "lock_timeout=500"
+    assert postgres["OPTIONS"]["connect_timeout"] == 2
 
 
 def test_another_database_is_refused_by_name() -> None:
