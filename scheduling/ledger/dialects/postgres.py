@@ -16,6 +16,7 @@ from uuid import UUID
 
 from django.db import IntegrityError
 from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg import Cursor
 
 from scheduling.ledger import topics
 from scheduling.ledger.dialects import notifications
@@ -702,10 +703,13 @@ class Postgres:
         return notifications.NotificationListener()
 
     def _run(self, statement: str, values: Any = ()) -> Any:
-        """Execute on the driver's own connection: the server binds arrays and UUIDs, not as text."""
+        """Execute on a cursor of the driver's own: Django's writes the values into the text, and such a
+
+        statement is planned again each time, which takes longer than to run it.
+        """
         self._connection.ensure_connection()
         with self._connection.wrap_database_errors:
-            return self._connection.connection.execute(statement, values)
+            return Cursor(self._connection.connection).execute(statement, values)
 
 
 def _columns(rows: Collection[Sequence[Any]], width: int) -> list[list[Any]]:
