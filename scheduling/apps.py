@@ -8,9 +8,10 @@ class SchedulingConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from scheduling import checks, forked, registry  # noqa: F401  (checks register on import)
+        from scheduling import checks, forked, registry, results  # noqa: F401  (checks register on import)
         from scheduling.sqlite import pragmas
 
         pragmas.connect()
         forked.watch()
         registry.discover()
+        results.without_the_framework()

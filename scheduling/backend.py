@@ -19,14 +19,12 @@ from scheduling.compat import (
     Task,
     TaskResult,
     TaskResultDoesNotExist,
-    TaskResultStatus,
     task_enqueued,
 )
 from scheduling.enqueueing import new_task
 from scheduling.errors import InvalidTask, TenantRequired
-from scheduling.ledger.values import Accepted
 from scheduling.ledger_task import LedgerTask
-from scheduling.results import result_of
+from scheduling.results import enqueued, result_of
 from tenants import current
 from tenants.models import Tenant
 
@@ -60,15 +58,19 @@ class LedgerBackend(BaseTaskBackend):
 
         Raises TenantRequired, and what `new_task` and `ledger.enqueue` raise.
         """
-        calls = list(calls)
-        accepted = ledger.enqueue(
-            [new_task(task, args, kwargs, tenant_id=owner_of(task)) for task, args, kwargs in calls]
-        )
+        tasks, new = [], []
+        for task, args, kwargs in calls:
+            tasks.append(task)
+            new.append(new_task(task, args, kwargs, tenant_id=owner_of(task)))
         results = [
-            self._handed_back(call, answer) for call, answer in zip(calls, accepted, strict=True)
+            self._read(answer.task_id)
+            if answer.replayed
+            else enqueued(answer, task, one, self.alias)
+            for answer, task, one in zip(ledger.enqueue(new), tasks, new, strict=True)
         ]
-        for result in results:
-            task_enqueued.send(type(self), task_result=result)
+        if task_enqueued.receivers:
+            for result in results:
+                task_enqueued.send(type(self), task_result=result)
         return results
 
     async def abulk_enqueue(self, calls: Iterable[Call]) -> list[TaskResult]:
@@ -92,26 +94,6 @@ class LedgerBackend(BaseTaskBackend):
             )
             for module, error in registry.failures().items()
         ]
-
-    def _handed_back(self, call: Call, answer: Accepted) -> TaskResult:
-        """What the caller gets: of a new task all is known, of one that stood under its key it is not."""
-        if answer.replayed:
-            return self._read(answer.task_id)
-        task, args, kwargs = call
-        return TaskResult(
-            task=task,
-            id=str(answer.task_id),
-            status=TaskResultStatus.READY,
-            enqueued_at=answer.created_at,
-            started_at=None,
-            last_attempted_at=None,
-            finished_at=None,
-            args=cast("list[Any]", args),
-            kwargs=cast("dict[str, Any]", kwargs),
-            backend=self.alias,
-            errors=[],
-            worker_ids=[],
-        )
 
     def _read(self, task_id: UUID, tenant: Tenant | None = None) -> TaskResult:
         found = rows.Task.objects.of(tenant).select_related("lease").prefetch_related("history")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from django.tasks.exceptions import InvalidTask as InvalidDeclaration
     from django.tasks.exceptions import TaskResultDoesNotExist, TaskResultMismatch
     from django.tasks.signals import (
+        log_task_enqueued,
         log_task_finished,
         log_task_started,
         task_enqueued,
@@ -48,6 +49,7 @@ elif django.VERSION >= (6, 0):
     from django.tasks.exceptions import InvalidTask as InvalidDeclaration
     from django.tasks.exceptions import TaskResultDoesNotExist, TaskResultMismatch
     from django.tasks.signals import (
+        log_task_enqueued,
         log_task_finished,
         log_task_started,
         task_enqueued,
@@ -68,6 +70,7 @@ else:
     from django_tasks.exceptions import InvalidTaskError as InvalidDeclaration
     from django_tasks.exceptions import TaskResultDoesNotExist, TaskResultMismatch
     from django_tasks.signals import (
+        log_task_enqueued,
         log_task_finished,
         log_task_started,
         task_enqueued,
@@ -86,6 +89,7 @@ __all__ = [
     "TaskResultMismatch",
     "TaskResultStatus",
     "default_task_backend",
+    "log_task_enqueued",
     "log_task_finished",
     "log_task_started",
     "task",

@@ -12,6 +12,9 @@ from scheduling.compat import InvalidDeclaration, Task
 from scheduling.errors import InvalidTask
 from tenants.models import Tenant
 
+STOCK = frozenset({"priority", "queue_name", "run_after", "backend"})
+"""The options that the framework looks at when a task is declared."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerTask(Task):
@@ -70,30 +73,36 @@ class LedgerTask(Task):
         idempotency_key: str | None = None,
     ) -> Self:
         """A copy with the options given; None leaves one as it is."""
-        stock: dict[str, Any] = {
+        asked = {
             "priority": priority,
             "queue_name": queue_name,
             "run_after": run_after,
             "backend": backend,
-        }
-        ours: dict[str, Any] = {
             "max_attempts": max_attempts,
             "timeout": timeout,
             "deadline": deadline,
+            "tenant": tenant,
             "idempotency_key": idempotency_key,
         }
-        if any(value is not None for value in stock.values()):
-            given = {**stock, **ours, "tenant": tenant}
-            return replace(self, **{name: one for name, one in given.items() if one is not None})
-        self._hold_to_rules(**ours)
-        return self._copy_with({**ours, "tenant": tenant})
+        changed: dict[str, Any] = {name: one for name, one in asked.items() if one is not None}
+        if not STOCK.isdisjoint(changed):
+            return replace(self, **changed)
+        self._hold_to_rules(
+            max_attempts=max_attempts,
+            timeout=timeout,
+            deadline=deadline,
+            idempotency_key=idempotency_key,
+        )
+        return self._copy_with(changed)
 
-    def _copy_with(self, given: Mapping[str, object]) -> Self:
+    def _copy_with(self, changed: Mapping[str, object]) -> Self:
         """Without declaring it anew: the framework looks at function and queue again, and those are the same."""
         copy = object.__new__(type(self))
+        put = object.__setattr__
         for name in self.__dataclass_fields__:
-            value = given.get(name)
-            object.__setattr__(copy, name, getattr(self, name) if value is None else value)
+            put(copy, name, getattr(self, name))
+        for name, value in changed.items():
+            put(copy, name, value)
         return copy
 
     @property

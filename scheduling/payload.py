@@ -1,6 +1,7 @@
 """What may travel in a task: values that every JSON reader takes and every database stores. Pure.
 
-Walks values with a list of its own instead of recursion, so depth cannot exhaust the stack.
+Nearly all values are of JSON's own types and sound, which a glance tells. Only the others are walked with
+care, with a list instead of recursion, so depth cannot exhaust the stack.
 """
 
 import hashlib
@@ -8,7 +9,8 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import Any, NoReturn, TypeAlias
 
@@ -30,6 +32,11 @@ def check(value: object, field: str = "payload", *, depth: int = MAX_DEPTH) -> N
 
     Raises InvalidTask naming the place of a fault, such as `payload.items[3].name`.
     """
+    if not _is_plain(value, depth):
+        _walk(value, field, depth)
+
+
+def _walk(value: object, field: str, depth: int) -> None:
     waiting: list[tuple[object, Trail, int]] = [(value, None, 0)]
     while waiting:
         item, trail, level = waiting.pop()
@@ -69,10 +76,14 @@ def dumps(value: object, field: str = "payload") -> str:
     return encode(value)
 
 
-def fingerprint(parts: object) -> str:
-    """SHA-256, in hex: the same for equal values whatever the order of their keys."""
-    text = json.dumps(parts, sort_keys=True, separators=(",", ":"), default=_plain)
-    return hashlib.sha256(text.encode()).hexdigest()
+def in_order(value: object, encoded: str) -> str:
+    """The JSON of a checked value with its names sorted, when it is known as it stands."""
+    return _encode_in_order(value) if ":" in encoded else encoded  # no colon, no names
+
+
+def fingerprint(*texts: str) -> str:
+    """SHA-256, in hex, of texts that no line break is in, such as compact JSON."""
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
 def clean_text(text: str, limit: int) -> str:
@@ -85,6 +96,22 @@ def clean_text(text: str, limit: int) -> str:
         kept = max(limit - len(mark), 0)
         text = text[: kept - kept // 2] + mark[:limit] + text[len(text) - kept // 2 :]
     return _UNSTORABLE.sub(_escape, text)
+
+
+def _is_plain(value: Any, depth: int) -> bool:
+    """Whether a glance tells that nothing is wrong. Something unusual may still turn out to be right."""
+    kind = type(value)
+    if is_sound := _SOUND.get(kind):
+        return is_sound(value)
+    if depth == 0:
+        return False
+    if kind is list or kind is tuple:
+        return all(_is_plain(item, depth - 1) for item in value)
+    if kind is dict:
+        return all(type(name) is str and not _text_fault(name) for name in value) and all(
+            _is_plain(item, depth - 1) for item in value.values()
+        )
+    return False
 
 
 def _contents(value: object) -> Iterable[tuple[object, object]] | None:
@@ -158,6 +185,15 @@ def _place(field: str, trail: Trail) -> str:
     return (field + "".join(reversed(steps))).removeprefix(".") or "body"
 
 
+_SOUND: dict[type, Callable[[Any], bool]] = {
+    str: lambda text: not _text_fault(text),
+    int: lambda number: INTEGER_MIN <= number <= INTEGER_MAX,
+    float: math.isfinite,
+    bool: lambda _: True,
+    type(None): lambda _: True,
+}
+"""How to tell of what JSON has itself, and only of that: not of what inherits from it."""
+
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
@@ -213,7 +249,9 @@ def _plain(value: object) -> object:
 _decoder = json.JSONDecoder(
     object_pairs_hook=_object, parse_int=_integer, parse_constant=_no_constant
 )
-encode = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain
-).encode
+_json = partial(
+    json.JSONEncoder, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain
+)
+encode = _json().encode
 """Compact JSON of a value that was checked."""
+_encode_in_order = _json(sort_keys=True).encode

@@ -1,11 +1,23 @@
 """A task of the ledger, told in the words of Django's task interface."""
 
+import json
+import logging
 from collections.abc import Sequence
-from typing import Any, assert_never
+from typing import Any, assert_never, cast
 
-from scheduling import registry
-from scheduling.compat import TaskError, TaskResult, TaskResultStatus
+from django.utils.functional import SimpleLazyObject
+
+from scheduling import compat, registry
+from scheduling.compat import (
+    TaskError,
+    TaskResult,
+    TaskResultStatus,
+    log_task_enqueued,
+    task_enqueued,
+)
 from scheduling.errors import RentrollError
+from scheduling.ledger.values import Accepted, NewTask
+from scheduling.ledger_task import LedgerTask
 from scheduling.models import Attempt, Lease, Task
 from scheduling.states import Outcome, TaskState
 
@@ -37,6 +49,42 @@ def result_of(row: Task, backend: str) -> TaskResult:
     )
     object.__setattr__(result, "_return_value", row.result)  # no parameter of its own, and frozen
     return result
+
+
+def enqueued(accepted: Accepted, task: LedgerTask, new: NewTask, backend: str) -> TaskResult:
+    """Of a new task all is known. It is put together when somebody looks at it, and few do."""
+
+    def made() -> TaskResult:
+        args, kwargs = json.loads(new.args_json), json.loads(new.kwargs_json)
+        return TaskResult(
+            task=task,
+            id=str(accepted.task_id),
+            status=TaskResultStatus.READY,
+            enqueued_at=accepted.created_at,
+            started_at=None,
+            last_attempted_at=None,
+            finished_at=None,
+            args=args,
+            kwargs=kwargs,
+            backend=backend,
+            errors=[],
+            worker_ids=[],
+        )
+
+    return cast("TaskResult", SimpleLazyObject(made))
+
+
+def without_the_framework() -> None:
+    """Spare each enqueue the framework's own line about it, unless somebody wants to read it.
+
+    The framework listens to its own signal, so that a result would be put together for every task.
+    """
+    if not framework_logger().isEnabledFor(logging.DEBUG):
+        task_enqueued.disconnect(log_task_enqueued)
+
+
+def framework_logger() -> logging.Logger:
+    return logging.getLogger(compat.Task.__module__.removesuffix(".base"))
 
 
 def status_of(state: TaskState) -> TaskResultStatus:

@@ -20,6 +20,10 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def is_whole_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def is_list(value: object) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
@@ -33,12 +37,14 @@ class Kind:
     """What values an annotation allows: those that pass the test, if all that they hold is allowed as well."""
 
     words: str
+    types: frozenset[type]
+    """What passes the test at a glance."""
     test: Callable[[object], bool]
     within: "AnyKind | None" = None
     """Of the items of a list or the values of an object; None if anything may be there."""
 
     def allows(self, value: Any) -> bool:
-        if not self.test(value):
+        if type(value) not in self.types and not self.test(value):
             return False
         if self.within is None:
             return True
@@ -78,13 +84,13 @@ AnyKind: TypeAlias = Kind | Choice
 
 
 JSON_KINDS = {
-    bool: Kind("true or false", lambda value: isinstance(value, bool)),
-    int: Kind("a whole number", lambda value: is_number(value) and isinstance(value, int)),
-    float: Kind("a number", is_number),
-    str: Kind("text", lambda value: isinstance(value, str | bytes)),
-    list: Kind("a list", is_list),
-    dict: Kind("an object", is_object),
-    type(None): Kind("null", lambda value: value is None),
+    bool: Kind("true or false", frozenset({bool}), lambda value: isinstance(value, bool)),
+    int: Kind("a whole number", frozenset({int}), is_whole_number),
+    float: Kind("a number", frozenset({int, float}), is_number),
+    str: Kind("text", frozenset({str, bytes}), lambda value: isinstance(value, str | bytes)),
+    list: Kind("a list", frozenset({list, tuple}), is_list),
+    dict: Kind("an object", frozenset({dict}), is_object),
+    type(None): Kind("null", frozenset({type(None)}), lambda value: value is None),
 }
 """The annotations that are held to. What any other promises is between the function and its callers."""
 
@@ -94,7 +100,8 @@ def bind(task: Task, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
 
     Raises InvalidTask for missing, unknown, repeated and wrongly typed ones, as `payload.<argument>`.
     """
-    if faults := signature_of(task.func, takes_context=task.takes_context).faults(args, kwargs):
+    signature = signature_of(task.func, takes_context=task.takes_context)
+    if not signature.fits(args, kwargs) and (faults := signature.faults(args, kwargs)):
         raise InvalidTask(faults)
 
 
@@ -106,8 +113,19 @@ class Signature:
     by_name: tuple[str, ...]
     required: frozenset[str]
     kinds: Mapping[str, AnyKind]
+    allows: Mapping[str, Callable[[Any], bool]]
+    """Of each that can be named, whether it may have that value."""
     takes_more_positional: bool
     takes_more_by_name: bool
+
+    def fits(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        """Whether a glance tells that nothing is wrong: all are named, or none is, and each is allowed."""
+        given = kwargs or dict(zip(self.positional, args, strict=False))
+        return (
+            len(given) == len(args) + len(kwargs)
+            and self.required <= given.keys() <= self.allows.keys()
+            and all(self.allows[name](value) for name, value in given.items())
+        )
 
     def faults(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, str]:
         """What is wrong with the arguments, by field."""
@@ -156,6 +174,7 @@ def signature_of(func: Callable[..., Any], *, takes_context: bool) -> Signature:
             p.name for p in parameters if p.name in named and p.default is Parameter.empty
         ),
         kinds={name: kind for name, kind in kinds.items() if kind},
+        allows={name: kind.allows if (kind := kinds.get(name)) else _anything for name in by_name},
         takes_more_positional=any(p.kind is Parameter.VAR_POSITIONAL for p in parameters),
         takes_more_by_name=any(p.kind is Parameter.VAR_KEYWORD for p in parameters),
     )
@@ -170,6 +189,10 @@ def kind_of(hint: Any) -> AnyKind | None:
     if kind and arguments:
         return replace(kind, within=kind_of(arguments[-1]))
     return kind
+
+
+def _anything(value: object) -> bool:
+    return True
 
 
 def _choice(kinds: Sequence[AnyKind | None]) -> Choice | None:

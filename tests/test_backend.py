@@ -1,6 +1,7 @@
 """Django's task interface on the ledger."""
 
 import asyncio
+import logging
 from collections import UserDict, UserList
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ from django.db import connections, transaction
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from scheduling import ledger
+from scheduling import results as result_module
 from scheduling.backend import LedgerBackend, owner_of
 from scheduling.compat import (
     TaskResult,
@@ -20,6 +22,7 @@ from scheduling.compat import (
     TaskResultMismatch,
     TaskResultStatus,
     default_task_backend,
+    log_task_enqueued,
     task,
     task_enqueued,
 )
@@ -148,6 +151,27 @@ class TestEnqueue:
         add.enqueue(1)
         with pytest.raises(LimitExceeded, match="max_queued"):
             add.enqueue(2)
+
+    def test_results_are_told_of_when_they_are_looked_at_and_as_they_were_stored(
+        self, acme: Tenant
+    ) -> None:
+        numbers = [1]
+        (result,) = backend.bulk_enqueue([(keep, [numbers], {})])
+        numbers.append(2)
+        assert isinstance(result, TaskResult)
+        assert result.args == [[1]]
+
+    def test_the_frameworks_own_line_is_written_for_who_reads_it(
+        self, acme: Tenant, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        framework = result_module.framework_logger()
+        task_enqueued.connect(log_task_enqueued)
+        with caplog.at_level(logging.DEBUG, framework.name):
+            result_module.without_the_framework()
+            result = add.enqueue(1)
+        assert result.id in caplog.text
+        result_module.without_the_framework()
+        assert not task_enqueued.receivers
 
     def test_coroutines_enqueue_and_read(self, acme: Tenant) -> None:
         async def enqueue_and_read() -> tuple[TaskResult, TaskResult, list[TaskResult]]:

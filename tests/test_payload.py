@@ -24,6 +24,25 @@ json_values = st.recursive(
     max_leaves=20,
 )
 
+odd_values = st.sampled_from(
+    [
+        None,
+        1,
+        2**64,
+        -(2**63),
+        1.5,
+        math.nan,
+        math.inf,
+        "text",
+        "é",
+        "\0",
+        "\ud800",
+        b"\xff",
+        object(),
+    ]
+)
+odd_names: st.SearchStrategy[Any] = st.sampled_from(["a", "b", "\0", "\udfff", 1, None])
+
 
 def fault_of(value: object) -> dict[str, str]:
     with pytest.raises(InvalidTask) as refusal:
@@ -37,6 +56,10 @@ def fault_in(body: bytes) -> dict[str, str]:
     return refusal.value.errors
 
 
+def fingerprint(value: object) -> str:
+    return payload.fingerprint(payload.in_order(value, payload.encode(value)))
+
+
 def nested(levels: int) -> Any:
     value: list[Any] = []
     for _ in range(levels - 1):
@@ -48,6 +71,17 @@ class TestCheck:
     @given(json_values)
     def test_whatever_passes_survives_the_journey(self, value: Any) -> None:
         assert payload.loads(payload.dumps({"payload": value}).encode()) == {"payload": value}
+
+    @given(
+        st.recursive(odd_values, lambda inner: st.lists(inner) | st.dictionaries(odd_names, inner))
+    )
+    def test_a_glance_never_passes_what_a_close_look_refuses(self, value: Any) -> None:
+        if payload._is_plain(value, 3):
+            payload._walk(value, "payload", 3)
+
+    @given(json_values)
+    def test_a_glance_is_enough_for_what_is_right(self, value: Any) -> None:
+        assert payload._is_plain(value, payload.MAX_DEPTH)
 
     def test_tuples_bytes_and_other_collections_become_what_json_has(self) -> None:
         value = {"pair": (1, 2), "text": "é".encode(), "more": UserDict(a=UserList([1]))}
@@ -152,11 +186,11 @@ class TestLoads:
 
 class TestFingerprint:
     def test_the_order_of_names_does_not_matter(self) -> None:
-        assert payload.fingerprint({"a": 1, "b": 2}) == payload.fingerprint({"b": 2, "a": 1})
+        assert fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
 
     @pytest.mark.parametrize("other", [{"a": 2}, {"a": "1"}, {"a": True}, {"a": [1]}, {}])
     def test_every_other_value_has_another_one(self, other: object) -> None:
-        assert payload.fingerprint({"a": 1}) != payload.fingerprint(other)
+        assert fingerprint({"a": 1}) != fingerprint(other)
 
 
 class TestCleanText:

@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 from django.apps import AppConfig, apps
 from django.core.exceptions import ImproperlyConfigured
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scheduling import registry
 from scheduling.backend import LedgerBackend
 from scheduling.compat import task
 from scheduling.errors import InvalidTask, UnknownHandler
 from scheduling.payload import clean_text
+from scheduling.signatures import signature_of
 
 
 @task(name="test.registry.named")
@@ -39,6 +42,13 @@ def nested(
 
 @task()
 def untold(anything: "Unknown") -> None: ...  # type: ignore[name-defined]  # noqa: F821
+
+
+@task()
+def only_positional(a: int, /, x: int = 0) -> None: ...
+
+
+ANY_VALUE = st.sampled_from([None, True, 7, 1.5, "text", b"text", [1], ["x"], {"a": 1}, (1,)])
 
 
 @pytest.fixture
@@ -237,6 +247,26 @@ class TestBind:
         with pytest.raises(InvalidTask) as refusal:
             registry.bind(nested, [], kwargs)
         assert refusal.value.errors == faults
+
+    @given(
+        st.sampled_from([named, unnamed, nested, untold, only_positional]),
+        st.lists(ANY_VALUE, max_size=3),
+        st.dictionaries(st.sampled_from(["who", "times", "loud", "numbers", "a", "x"]), ANY_VALUE),
+    )
+    def test_what_fits_at_a_glance_has_no_fault(
+        self, declared: Any, args: list[Any], kwargs: dict[str, Any]
+    ) -> None:
+        signature = signature_of(declared.func, takes_context=declared.takes_context)
+        if signature.fits(args, kwargs):
+            assert signature.faults(args, kwargs) == {}
+
+    @pytest.mark.parametrize(
+        ("args", "kwargs"), [(["you"], {}), (["you", 2], {}), ([], {"who": "you", "loud": True})]
+    )
+    def test_ordinary_arguments_need_no_second_look(
+        self, args: list[Any], kwargs: dict[str, Any]
+    ) -> None:
+        assert signature_of(named.func, takes_context=True).fits(args, kwargs)
 
     def test_an_annotation_only_a_type_checker_knows_binds_nobody(self) -> None:
         registry.bind(untold, [object()], {})

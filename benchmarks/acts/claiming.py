@@ -35,7 +35,7 @@ def time_verbs(count: int, limit: int) -> dict[str, list[float]]:
 def _replace(claims: Sequence[Claim]) -> None:
     ledger.enqueue(
         [
-            NewTask(tenant_id=claim.tenant_id, name=claim.name, args=claim.arguments()[0])
+            NewTask(tenant_id=claim.tenant_id, name=claim.name, args_json=claim.args_json)
             for claim in claims
         ]
     )

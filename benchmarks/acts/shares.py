@@ -66,7 +66,7 @@ def _wait_of_newcomer(number: int, per_round: int, dispatch: Dispatch) -> float:
 
 
 def _enqueue(tenant: Tenant, count: int) -> Sequence[UUID]:
-    task = NewTask(tenant_id=tenant.pk, name="benchmarks.tasks.noop", args=[0, 0.0])
+    task = NewTask(tenant_id=tenant.pk, name="benchmarks.tasks.noop", args_json="[0, 0.0]")
     return [
         accepted.task_id
         for first in range(0, count, BATCH)

@@ -2,14 +2,13 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
 from scheduling.errors import IdempotencyMismatch, InvalidTask, LimitExceeded
-from scheduling.ids import uuid7
+from scheduling.ids import uuid7, uuids7
 from scheduling.ledger import capacity, wake
 from scheduling.ledger.dialects import Dialect, dialect
 from scheduling.ledger.values import Accepted, NewTask
@@ -57,7 +56,7 @@ def _accept_one(task: NewTask, now: datetime | None) -> Accepted | None:
 
 def _enqueue(tasks: Sequence[NewTask], now: datetime | None) -> list[Accepted]:
     db = dialect()
-    answers, new = _tell_replays(db, tasks)
+    new, replays = _tell_replays(db, tasks)
     if new:
         now = _admit(db, Counter(task.tenant_id for _, task in new), now)
         db.insert_tasks(new, now)
@@ -69,32 +68,29 @@ def _enqueue(tasks: Sequence[NewTask], now: datetime | None) -> list[Accepted]:
             ],
             now,
         )
-    return [one if one.replayed else replace(one, created_at=now) for one in answers]
+    stored = (Accepted(task_id, replayed=False, created_at=now) for task_id, _ in new)
+    return [replays.get(place) or next(stored) for place in range(len(tasks))]
 
 
 def _tell_replays(
     db: Dialect, tasks: Sequence[NewTask]
-) -> tuple[list[Accepted], list[tuple[UUID, NewTask]]]:
-    """Give each task its id: of the one that stands under its key, or a new one."""
+) -> tuple[list[tuple[UUID, NewTask]], dict[int, Accepted]]:
+    """The tasks that are new, each with an id; and the answers to the others, by their place in the batch."""
     keys = {(task.tenant_id, task.idempotency_key) for task in tasks if task.idempotency_key}
     stored = db.tasks_with_keys(keys) if keys else {}
     known = dict(stored)
-    answers: list[Accepted] = []
     new: list[tuple[UUID, NewTask]] = []
-    for task in tasks:
-        key = (task.tenant_id, task.idempotency_key or "")
-        standing = known.get(key) if task.idempotency_key else None
-        if standing is None:
-            task_id = uuid7()
+    replays: dict[int, Accepted] = {}
+    for place, (task_id, task) in enumerate(zip(uuids7(len(tasks)), tasks, strict=True)):
+        key, mine = (task.tenant_id, task.idempotency_key or ""), (task_id, task.fingerprint)
+        first = known.setdefault(key, mine) if task.idempotency_key else mine
+        if first is mine:
             new.append((task_id, task))
-            answers.append(Accepted(task_id, replayed=False))
-            if task.idempotency_key:
-                known[key] = (task_id, task.fingerprint)
-        elif standing[1] == task.fingerprint:
-            answers.append(Accepted(standing[0], replayed=True))
+        elif first[1] == task.fingerprint:
+            replays[place] = Accepted(first[0], replayed=True)
         else:
-            raise IdempotencyMismatch(key[1], standing[0] if key in stored else None)
-    return answers, new
+            raise IdempotencyMismatch(key[1], first[0] if key in stored else None)
+    return new, replays
 
 
 def _admit(db: Dialect, counts: Counter[int], now: datetime | None) -> datetime:

@@ -89,7 +89,9 @@ def test_unknown_and_misfitting_handlers_are_tried_again_then_dead_and_other_tas
     name = tasks.effect.module_path
     absent = [
         NewTask(tenant_id=tenant_a.pk, name="reports.retired", max_attempts=1),
-        NewTask(tenant_id=tenant_a.pk, name=name, kwargs={"text": "renamed"}, max_attempts=1),
+        NewTask(
+            tenant_id=tenant_a.pk, name=name, kwargs_json='{"text": "renamed"}', max_attempts=1
+        ),
         NewTask(tenant_id=tenant_a.pk, name="reports.retired", max_attempts=100),
     ]
     retired, misfit, patient = [one.task_id for one in ledger.enqueue(absent)]

@@ -1,5 +1,6 @@
 """Scenario 15: while a new version is rolled out, workers of the old one claim what only the new one can run."""
 
+import json
 from pathlib import Path
 from uuid import UUID
 
@@ -70,7 +71,9 @@ def rollout(start_workers: Start, tmp_path: Path) -> Rollout:
 
 
 def put(tenant: Tenant, called: str, **kwargs: str) -> UUID:
-    task = NewTask(tenant_id=tenant.pk, name=called, kwargs=kwargs, max_attempts=20)
+    task = NewTask(
+        tenant_id=tenant.pk, name=called, kwargs_json=json.dumps(kwargs), max_attempts=20
+    )
     return ledger.enqueue([task])[0].task_id
 
 

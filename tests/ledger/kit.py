@@ -3,12 +3,13 @@
 Time is moved by hand: every verb is told what `now` is. Leases last ten seconds.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID, uuid4
 
-from scheduling import ledger
+from scheduling import ledger, payload
 from scheduling.ledger import check
 from scheduling.ledger.values import (
     Claim,
@@ -27,6 +28,7 @@ from tenants.models import Tenant
 START = datetime(2027, 1, 4, 12, 0, tzinfo=UTC)
 LEASE = timedelta(seconds=10)
 NO_DELAY = timedelta(0)
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def at(seconds: float) -> datetime:
@@ -34,8 +36,15 @@ def at(seconds: float) -> datetime:
     return START + timedelta(seconds=seconds)
 
 
-def new(tenant: Tenant, **options: Any) -> NewTask:
-    return NewTask(tenant_id=tenant.pk, **{"name": "demo.echo", **options})
+def new(
+    tenant: Tenant, *, args: Sequence[Any] = (), kwargs: Mapping[str, Any] = NOTHING, **options: Any
+) -> NewTask:
+    return NewTask(
+        tenant_id=tenant.pk,
+        args_json=payload.encode(args),
+        kwargs_json=payload.encode(kwargs),
+        **{"name": "demo.echo", **options},
+    )
 
 
 def put(tenant: Tenant, count: int = 1, *, now: datetime = START, **options: Any) -> list[UUID]:

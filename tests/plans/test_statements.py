@@ -46,7 +46,6 @@ INDEXES: dict[str, tuple[str, ...]] = {
     "INSERT_TASKS": (),
     "INSERT_SCHEDULE": (),
     "INSERT_SCHEDULES": (),
-    "KEY_STANDS": ("task_idempotency_key",),
     "LANE_STANDS": (LANE_BY_QUEUE,),
     "FIND_LANE": (LANE_BY_QUEUE,),
     "SHARE_LANES": (LANE_BY_QUEUE,),

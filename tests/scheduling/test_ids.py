@@ -8,7 +8,7 @@ from uuid import RFC_4122, UUID
 import pytest
 
 from scheduling import clock, ids
-from scheduling.ids import uuid7
+from scheduling.ids import uuid7, uuids7
 
 MANY = 5_000
 
@@ -55,6 +55,16 @@ def test_ids_of_one_instant_are_in_order_too(monkeypatch: pytest.MonkeyPatch) ->
     set_clock(monkeypatch, datetime(2027, 1, 4, tzinfo=UTC))
     made = [uuid7() for _ in range(MANY)]
     assert made == sorted(set(made))
+
+
+def test_a_batch_is_in_order_and_between_what_was_made_before_and_after() -> None:
+    made = [uuid7(), *uuids7(MANY), uuid7(), *uuids7(2)]
+    assert made == sorted(set(made))
+    assert all((one.version, one.variant) == (7, RFC_4122) for one in made)
+
+
+def test_the_ids_of_a_batch_tell_nothing_of_each_other() -> None:
+    assert len({one.int & (1 << 62) - 1 for one in uuids7(1_000)}) == 1_000
 
 
 def test_a_clock_set_back_puts_no_id_before_an_older_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from scheduling.errors import TaskTimeout
 from scheduling.sqlite.gate import WriteGate, gate_for
 from scheduling.workers import leftovers
 from tenants.models import Tenant
-from tests.races.kit import Session
+from tests.races.kit import Session, put
 from tests.sqlite.keeper import Keeper
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -216,7 +216,10 @@ def test_a_commit_that_fails_leaves_gate_and_connection_usable(
 # Struck by an exception from another thread
 
 
-STRUCK_IN = ("sqlite/gate.py", "sqlite/base.py", "db/transaction.py", "backends/base/base.py")
+STRUCK_IN = (
+    *("sqlite/gate.py", "sqlite/base.py", "sqlite/short.py", "dialects/sqlite.py"),
+    *("db/transaction.py", "backends/base/base.py"),
+)
 
 
 class Strike:
@@ -235,13 +238,21 @@ class Strike:
                 raise TaskTimeout
 
 
-def write_and_be_struck(point: int) -> bool:
+def write_in_a_block() -> None:
+    with transaction.atomic():
+        write()
+
+
+def enqueue() -> None:
+    put(Tenant.objects.get(slug="proof"))
+
+
+def write_and_be_struck(how: Callable[[], None], point: int) -> bool:
     """Whether it was struck. Then the thread's connections are cleared, as after any handler."""
     connection.ensure_connection()
     sys.setprofile(Strike(point))
     try:
-        with transaction.atomic():
-            write()
+        how()
     except TaskTimeout:
         return True
     else:
@@ -259,16 +270,19 @@ def watched() -> Iterator[None]:
     connection_created.disconnect(dispatch_uid="scheduling.workers.leftovers")
 
 
+@pytest.mark.parametrize("how", [write_in_a_block, enqueue])
 def test_a_writer_that_is_struck_anywhere_lets_the_others_write(
-    gate: WriteGate, watched: None
+    how: Callable[[], None], gate: WriteGate, watched: None
 ) -> None:
+    write()
+    enqueue()
     point = 0
     struck = True
     while struck:
         point += 1
         with Session() as victim:
             victim.do(leftovers.tend_this_thread)
-            struck = victim.do(partial(write_and_be_struck, point))
+            struck = victim.do(partial(write_and_be_struck, how, point))
             assert gate.holder is None, f"struck at point {point}"
         write()
     assert point > 50

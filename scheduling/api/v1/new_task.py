@@ -1,5 +1,6 @@
 """Owns how the body of `POST /v1/tasks` becomes a task, and what is answered to it."""
 
+import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -50,7 +51,7 @@ def as_stored(new: NewTask, owner: Tenant, task_id: UUID, created_at: datetime) 
         tenant=owner,
         name=new.name,
         queue=new.queue,
-        kwargs=new.kwargs,
+        kwargs=json.loads(new.kwargs_json),
         priority=new.priority,
         max_attempts=new.max_attempts,
         idempotency_key=new.idempotency_key,

@@ -9,11 +9,11 @@ import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
-from typing import Any, TypeVar
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from uuid import UUID
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from scheduling import clock
@@ -32,7 +32,11 @@ from scheduling.ledger.dialects.interface import (
 )
 from scheduling.ledger.values import HeldLease, NewTask
 from scheduling.models import Dispatch
+from scheduling.sqlite.short import ShortTransaction
 from scheduling.states import Readiness
+
+if TYPE_CHECKING:
+    from scheduling.sqlite.base import DatabaseWrapper
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +76,6 @@ INSERT_SCHEDULE = """
     INSERT INTO scheduling_schedule (task_id, lane_id, priority, due_at, readiness)
     VALUES (?, ?, ?, ?, ?)
 """
-KEY_STANDS = "SELECT 1 FROM scheduling_task WHERE tenant_id = ? AND idempotency_key = ?"
 LANE_STANDS = "SELECT id, readiness FROM scheduling_lane WHERE tenant_id = ? AND queue = ?"
 FIND_LANE = "SELECT id FROM scheduling_lane WHERE tenant_id = ? AND queue = ?"
 ADD_LANE = f"""
@@ -218,6 +221,10 @@ DUE_SCHEDULES = f"""
 """
 
 
+class NotAccepted(Exception):
+    """Something is in the way of the short way, and the long one will tell what."""
+
+
 class SQLite:
     """See `Dialect`, which this implements."""
 
@@ -242,28 +249,33 @@ class SQLite:
         return now if self._run(ADMIT, values).rowcount else None
 
     def accept_one(self, task_id: UUID, task: NewTask, now: datetime | None) -> datetime | None:
-        """Looks first and writes after, so that an answer of None has written nothing."""
-        if self._connection.in_atomic_block:
+        """Inserts without looking for the key first: nearly all are new, and one that stands refuses it."""
+        if self._connection.in_atomic_block or not self._connection.get_autocommit():
             return None
-        with transaction.atomic():
-            return self._accept_one(task_id, task, now or self.now())
+        now = now or self.now()
+        try:
+            with ShortTransaction(cast("DatabaseWrapper", self._connection)):
+                topic = self._accept_one(task_id, task, now)
+        except (IntegrityError, NotAccepted):
+            return None
+        if topic:
+            self.wake_after_commit(topic)
+        return now
 
-    def _accept_one(self, task_id: UUID, task: NewTask, now: datetime) -> datetime | None:
-        key = (task.tenant_id, task.idempotency_key)
-        if key[1] is not None and self._run(KEY_STANDS, key).fetchone():
-            return None
+    def _accept_one(self, task_id: UUID, task: NewTask, now: datetime) -> str | None:
+        """What to wake workers for, if for anything. Raises NotAccepted, IntegrityError."""
         lane = self._run(LANE_STANDS, (task.tenant_id, task.queue)).fetchone()
         if lane is None or self.admit(task.tenant_id, 1, now, rated=True) is None:
-            return None
+            raise NotAccepted
         due_at = task.due_at or now
         readiness = READY if due_at <= now else NOT_DUE
         self._run(INSERT_TASK, _task_row(task_id, task, now))
         self._run(INSERT_SCHEDULE, (task_id.hex, lane[0], task.priority, _text(due_at), readiness))
         if readiness == READY and lane[1] == NOT_DUE and self.activate_lanes([lane[0]]):
-            self.wake_after_commit(topics.WORK)
+            return topics.WORK
         if now < due_at <= now + topics.SLOWEST_LOOK:
-            self.wake_after_commit(topics.DUE)
-        return now
+            return topics.DUE
+        return None
 
     def tasks_with_keys(
         self, keys: Collection[tuple[int, str]]
@@ -531,16 +543,19 @@ class SQLite:
     def listen(self) -> Listener:
         return fifos.FifoListener(self._path)
 
+    @cached_property
+    def _driver(self) -> Any:
+        self._connection.ensure_connection()
+        return self._connection.connection
+
     def _run(self, statement: str, values: Any = ()) -> Any:
         """Execute on the driver's own cursor: the statements are in its own placeholder style."""
-        self._connection.ensure_connection()
         with self._connection.wrap_database_errors:
-            return self._connection.connection.execute(statement, values)
+            return self._driver.execute(statement, values)
 
     def _run_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> Any:
-        self._connection.ensure_connection()
         with self._connection.wrap_database_errors:
-            return self._connection.connection.executemany(statement, rows)
+            return self._driver.executemany(statement, rows)
 
 
 def _task_row(task_id: UUID, task: NewTask, now: datetime) -> tuple[Any, ...]:
