@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, assert_never, cast
 
 from django.utils.functional import SimpleLazyObject
@@ -53,25 +54,24 @@ def result_of(row: Task, backend: str) -> TaskResult:
 
 def enqueued(accepted: Accepted, task: LedgerTask, new: NewTask, backend: str) -> TaskResult:
     """Of a new task all is known. It is put together when somebody looks at it, and few do."""
+    return cast("TaskResult", SimpleLazyObject(partial(_waiting, accepted, task, new, backend)))
 
-    def made() -> TaskResult:
-        args, kwargs = json.loads(new.args_json), json.loads(new.kwargs_json)
-        return TaskResult(
-            task=task,
-            id=str(accepted.task_id),
-            status=TaskResultStatus.READY,
-            enqueued_at=accepted.created_at,
-            started_at=None,
-            last_attempted_at=None,
-            finished_at=None,
-            args=args,
-            kwargs=kwargs,
-            backend=backend,
-            errors=[],
-            worker_ids=[],
-        )
 
-    return cast("TaskResult", SimpleLazyObject(made))
+def _waiting(accepted: Accepted, task: LedgerTask, new: NewTask, backend: str) -> TaskResult:
+    return TaskResult(
+        task=task,
+        id=str(accepted.task_id),
+        status=TaskResultStatus.READY,
+        enqueued_at=accepted.created_at,
+        started_at=None,
+        last_attempted_at=None,
+        finished_at=None,
+        args=json.loads(new.args_json),
+        kwargs=json.loads(new.kwargs_json),
+        backend=backend,
+        errors=[],
+        worker_ids=[],
+    )
 
 
 def without_the_framework() -> None:

@@ -60,14 +60,12 @@ def _enqueue(tasks: Sequence[NewTask], now: datetime | None) -> list[Accepted]:
     if new:
         now = _admit(db, Counter(task.tenant_id for _, task in new), now)
         db.insert_tasks(new, now)
-        schedule(
-            db,
-            [
-                (task_id, task.tenant_id, task.queue, task.priority, task.due_at)
-                for task_id, task in new
-            ],
-            now,
-        )
+        lanes = db.share_lanes({(task.tenant_id, task.queue) for _, task in new})
+        placed = [
+            (task_id, lanes[task.tenant_id, task.queue], task.priority, task.due_at or now)
+            for task_id, task in new
+        ]
+        place(db, placed, now)
     stored = (Accepted(task_id, replayed=False, created_at=now) for task_id, _ in new)
     return [replays.get(place) or next(stored) for place in range(len(tasks))]
 
