@@ -703,9 +703,9 @@ class Postgres:
         return notifications.NotificationListener()
 
     def _run(self, statement: str, values: Any = ()) -> Any:
-        """Execute on a cursor of the driver's own: Django's writes the values into the text, and such a
+        """Execute on a cursor of the driver's own, for which the server prepares what it is sent again.
 
-        statement is planned again each time, which takes longer than to run it.
+        Django's writes the values into the text, so that it is planned each time: longer than it runs.
         """
         self._connection.ensure_connection()
         with self._connection.wrap_database_errors:
