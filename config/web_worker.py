@@ -19,14 +19,18 @@ from typing import Any
 
 from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped]  # no stubs
 
+from config.headers import HEADERS
 from scheduling import clock
 from scheduling.api.v1.kinds import Kind
 
 SECONDS_TO_SEND = float(os.environ.get("WEB_SECONDS_TO_SEND", "20"))
 """For the head and the body of a request together, from its first byte on."""
 
-SECONDS_IN_LINE = float(os.environ.get("WEB_SECONDS_IN_LINE", "0.1"))
-"""For a request that waits for a thread."""
+SECONDS_IN_LINE = float(os.environ.get("WEB_SECONDS_IN_LINE", "0.5"))
+"""For a request that waits for a thread: when one has waited longer, there are too many."""
+BRIEFLY = 0.05
+"""Seconds that one may wait while there are known to be too many, so that the line is short again at once."""
+KNOWN_FOR = 1.0
 TURNED_AWAY = "/v1/tasks"
 """Where floods come in."""
 RETRY_AFTER = "1"
@@ -44,6 +48,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
         self._handled_since: dict[Any, float] = {}
         self._in_line_since: dict[Any, float] = {}
         self._thread = local()
+        self._too_many_until = 0.0
 
     def load_wsgi(self) -> None:
         super().load_wsgi()
@@ -63,11 +68,16 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
 
     def handle(self, conn: Any) -> Any:
         now = self._handled_since[conn] = clock.monotonic()
-        self._thread.is_late = now - self._in_line_since.pop(conn, now) > SECONDS_IN_LINE
+        self._thread.is_late = self._is_late(now - self._in_line_since.pop(conn, now), now)
         try:
             return super().handle(conn)
         finally:
             del self._handled_since[conn]
+
+    def _is_late(self, waited: float, now: float) -> bool:
+        if waited > SECONDS_IN_LINE:
+            self._too_many_until = now + KNOWN_FOR
+        return waited > (BRIEFLY if now < self._too_many_until else SECONDS_IN_LINE)
 
     def notify(self) -> None:
         """gunicorn calls this from its main thread, once a second at least."""
@@ -94,6 +104,7 @@ def turn_away(environ: dict[str, Any], start_response: Any) -> list[bytes]:
         ("Content-Type", "application/problem+json"),
         ("Content-Length", str(len(body))),
         ("Retry-After", RETRY_AFTER),
+        *HEADERS.items(),
     ]
     start_response("503 Service Unavailable", headers)
     return [body]

@@ -33,7 +33,7 @@ def pragma(name: str) -> Any:
         ("mmap_size", 0),
         ("temp_store", 2),  # MEMORY
         ("journal_size_limit", 64 * 1024 * 1024),
-        ("busy_timeout", 20_000),
+        ("busy_timeout", 10_000),
     ],
 )
 def test_a_connection_is_durable_and_lets_readers_read(name: str, value: object) -> None:
