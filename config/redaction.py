@@ -31,7 +31,7 @@ RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(://[^\s/:@]*):[^\s/]*@"), rf"\1:{LEFT_OUT}@"),  # the password in an address
     (
         re.compile(
-            rf"((?:password|passwd|secret|token|api_?key|sessionid){_QUOTE}\s*[=:]\s*{_QUOTE}){_VALUE}",
+            rf"((?:password|passwd|secret|token|api_?key|sessionid){_QUOTE}[=:]\s*{_QUOTE}){_VALUE}",
             re.IGNORECASE,
         ),
         rf"\1{LEFT_OUT}",

@@ -3,9 +3,11 @@
 from django.urls import path
 
 from scheduling.api.v1.execution_control import ExecutionControlView
+from scheduling.api.v1.openapi import OpenApiView
 from scheduling.api.v1.tasks import CancelView, RedriveView, TasksView, TaskView
 
 urlpatterns = [
+    path("openapi.json", OpenApiView.as_view(), name="openapi"),
     path("tasks", TasksView.as_view(), name="tasks"),
     path("tasks/<str:task_id>", TaskView.as_view(), name="task"),
     path("tasks/<str:task_id>/cancel", CancelView.as_view(), name="task-cancel"),

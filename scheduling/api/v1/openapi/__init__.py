@@ -1,0 +1,40 @@
+"""Owns `/v1/openapi.json`: the API as OpenAPI 3.1. The tests hold every answer against it."""
+
+from functools import cache
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from scheduling.api.v1.base import JsonView
+from scheduling.api.v1.openapi.operations import PATHS
+from scheduling.api.v1.openapi.schemas import SCHEMAS
+
+
+@cache
+def document() -> dict[str, Any]:
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Rentroll",
+            "version": "1",
+            "description": (
+                "A multi-tenant, durable task scheduler. Errors are problems (RFC 9457). A method"
+                " that is not listed for an address is answered with 405, and the Allow header"
+                " lists those that are."
+            ),
+        },
+        "security": [{"token": []}],
+        "paths": PATHS,
+        "components": {
+            "schemas": SCHEMAS,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+class OpenApiView(JsonView):
+    """The document. It tells nothing about who uses the installation, so anybody may read it."""
+
+    def get(self, request: Request) -> Response:
+        return Response(document())

@@ -1,0 +1,166 @@
+"""What goes in and out of the API, as JSON Schema. Bounds come from where they are enforced."""
+
+from typing import Any
+
+from scheduling import options
+from scheduling.api.v1.kinds import Kind
+from scheduling.api.v1.serializers import LARGEST_PAGE, LONGEST_PAUSE_SECONDS, PAGE
+from scheduling.states import DeadReason, Outcome, TaskState
+
+Schema = dict[str, Any]
+
+WORD = "^[A-Za-z0-9_][A-Za-z0-9_.:-]*$"
+
+
+def text(**more: Any) -> Schema:
+    return {"type": "string", **more}
+
+
+def number(**more: Any) -> Schema:
+    return {"type": "integer", **more}
+
+
+def one_of(values: Any) -> Schema:
+    return {"type": "string", "enum": [str(value) for value in values]}
+
+
+def or_null(schema: Schema) -> Schema:
+    if "$ref" in schema:
+        return {"anyOf": [schema, {"type": "null"}]}
+    nullable = {**schema, "type": [schema["type"], "null"]}
+    return {**nullable, "enum": [*schema["enum"], None]} if "enum" in schema else nullable
+
+
+def ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def an_object(properties: dict[str, Schema], *, required: Any = None, **more: Any) -> Schema:
+    """With these members and no others, all of them always there unless `required` says which."""
+    needed = list(properties) if required is None else list(required)
+    closed = {"type": "object", "properties": properties, "additionalProperties": False, **more}
+    return closed | ({"required": needed} if needed else {})
+
+
+NAME = text(pattern=WORD, maxLength=options.NAME_LENGTH_MAX)
+QUEUE = text(pattern=WORD, maxLength=options.QUEUE_LENGTH_MAX)
+SLUG = text(pattern="^[-a-zA-Z0-9_]+$", maxLength=64)
+INSTANT = text(format="date-time")
+ID = text(format="uuid")
+JSON = {"description": "any JSON"}
+ANY_OBJECT = {"type": "object"}
+POSITIVE = {"type": "number", "exclusiveMinimum": 0}
+
+NEW_TASK = an_object(
+    {
+        "name": NAME | {"description": "of a task that this installation offers"},
+        "payload": ANY_OBJECT | {"description": "its arguments, by name; at most 64 levels deep"},
+        "tenant": SLUG | {"description": "whose task it is; needed by an operator's token"},
+        "queue": or_null(QUEUE),
+        "priority": or_null(number(minimum=options.PRIORITY_MIN, maximum=options.PRIORITY_MAX)),
+        "due_at": or_null(INSTANT) | {"description": "not before; RFC 3339 with a zone"},
+        "delay_seconds": {"type": ["number", "null"], "minimum": 0},
+        "max_attempts": or_null(number(minimum=1, maximum=options.ATTEMPTS_MAX)),
+        "timeout_seconds": or_null(POSITIVE | {"maximum": options.TIMEOUT_SECONDS_MAX}),
+        "deadline": or_null(INSTANT) | {"description": "dead from then on"},
+    },
+    required=["name"],
+)
+ERROR = an_object({"class": text(), "message": text()})
+SUMMARY: dict[str, Schema] = {
+    "id": ID,
+    "name": text(),
+    "queue": text(),
+    "state": one_of(TaskState),
+    "phase": text(description="the state, or what a queued task waits for"),
+    "priority": number(),
+    "due_at": or_null(INSTANT),
+    "attempt": number(minimum=0),
+    "max_attempts": number(minimum=1),
+    "generation": number(minimum=0),
+    "created_at": INSTANT,
+    "finished_at": or_null(INSTANT),
+    "error": {"type": ["object", "null"]},
+    "dead_reason": or_null(one_of(DeadReason)),
+    "idempotency_key": or_null(text()),
+    "tenant": text(description="told to operators"),
+}
+TOLD_TO_ALL = [name for name in SUMMARY if name != "tenant"]
+DETAIL = SUMMARY | {"payload": ANY_OBJECT, "result": JSON}
+ATTEMPT = an_object(
+    {
+        "attempt": number(minimum=0),
+        "generation": number(minimum=1),
+        "outcome": one_of(Outcome),
+        "due_at": or_null(INSTANT),
+        "started_at": INSTANT,
+        "finished_at": or_null(INSTANT),
+        "error": or_null(ref("Error")),
+    }
+)
+COVERING = {
+    "tenant": text(maxLength=64, minLength=1),
+    "queue": text(maxLength=100, minLength=1),
+    "name": text(maxLength=200, minLength=1),
+}
+SWITCH = an_object(
+    {
+        "paused": {"type": "boolean"},
+        "reason": text(maxLength=500),
+        "for_seconds": or_null(
+            {"type": "number", "minimum": 0.001, "maximum": LONGEST_PAUSE_SECONDS}
+        ),
+        **COVERING,
+    },
+    required=["paused"],
+)
+RECEIPT = an_object(
+    {
+        "paused": {"type": "boolean"},
+        "scope": text(),
+        "reason": text(),
+        "by": or_null(text()),
+        "since": or_null(INSTANT),
+        "expires_at": or_null(INSTANT),
+        "in_flight": or_null(number(minimum=0)),
+    }
+)
+PROBLEM = {
+    "type": "object",
+    "description": "RFC 9457. Further members belong to the type.",
+    "properties": {
+        "type": one_of(f"/problems/{kind.slug}" for kind in Kind),
+        "title": text(),
+        "status": number(minimum=400, maximum=599),
+        "detail": text(),
+        "instance": text(),
+    },
+    "required": ["type", "title", "status", "detail", "instance"],
+}
+SCHEMAS: dict[str, Schema] = {
+    "NewTask": NEW_TASK,
+    "Error": ERROR,
+    "Summary": an_object(SUMMARY, required=TOLD_TO_ALL),
+    "Task": an_object(DETAIL, required=[*TOLD_TO_ALL, "payload", "result"]),
+    "Attempt": ATTEMPT,
+    "TaskWithAttempts": an_object(
+        DETAIL | {"attempts": {"type": "array", "items": ref("Attempt")}},
+        required=[*TOLD_TO_ALL, "payload", "result", "attempts"],
+    ),
+    "Page": an_object(
+        {"tasks": {"type": "array", "items": ref("Summary")}, "next": or_null(text())}
+    ),
+    "Switch": SWITCH,
+    "Receipt": RECEIPT,
+    "Problem": PROBLEM,
+}
+FILTERS: dict[str, Schema] = {
+    "tenant": SLUG,
+    "state": one_of(TaskState),
+    "name": text(minLength=1, maxLength=200),
+    "queue": text(minLength=1, maxLength=100),
+    "created_after": INSTANT,
+    "created_before": INSTANT,
+    "cursor": ID,
+    "limit": number(minimum=1, maximum=LARGEST_PAGE, default=PAGE),
+}
