@@ -25,12 +25,19 @@ test: $(TO_DEVELOP) ## Test on SQLite, then on PostgreSQL; pytest arguments in A
 test-all: ## Test on every supported Python this machine has, each in its own environment
 	@scripts/each-python $(PYTHONS) -- $(MAKE) test
 
+PROGRAMS := config scheduling tenants scripts manage.py
+# Statements in there are put together from constants, and values are always bound (B608).
+DIALECTS := scheduling/ledger/dialects
+
 check: export DEBUG = 1
-check: $(TO_DEVELOP) ## Lint, types, import rules, migrations, deployment settings, templates
+check: $(TO_DEVELOP) ## Lint, types, import rules, migrations, deployment settings, templates, known vulnerabilities
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive $(PROGRAMS) --exclude $(DIALECTS)
+	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive $(DIALECTS) --skip B608
+	@$(BIN)/python scripts/audit.py requirements.txt requirements-dev.txt
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	@echo "manage.py check --deploy, in production settings"
 	@DEBUG=0 SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(64))') \

@@ -10,7 +10,7 @@ import re
 from collections.abc import ItemsView
 from functools import cache
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 from django.conf import settings
@@ -72,10 +72,10 @@ class Reporter(ExceptionReporter):
     """Django's report on an error, as a page while DEBUG is on or as a mail, without secrets."""
 
     def get_traceback_html(self) -> SafeString:
-        return SafeString(redacted(super().get_traceback_html()))
+        return cast("SafeString", redacted(super().get_traceback_html()))
 
     def get_traceback_text(self) -> SafeString:
-        return SafeString(redacted(super().get_traceback_text()))
+        return cast("SafeString", redacted(super().get_traceback_text()))
 
 
 class ReporterFilter(SafeExceptionReporterFilter):

@@ -25,7 +25,7 @@ def backoff(
     Uniform between zero and `ceiling(attempt)`; "Exponential Backoff And Jitter", M. Brooker, 2015.
     """
     # The module's own generator is seeded anew in every forked worker; one of ours would not be.
-    draw = rng.random() if rng else random.random()  # jitter, no secret
+    draw = rng.random() if rng else random.random()  # nosec B311  # jitter, no secret
     return ceiling(attempt, base=base, cap=cap) * draw
 
 

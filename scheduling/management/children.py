@@ -2,7 +2,7 @@
 
 import ctypes
 import signal
-import subprocess
+import subprocess  # nosec B404  # our own programs
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def run_together(programs: Mapping[str, Sequence[str]], *, cwd: Path) -> list[En
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
     children = {
-        name: subprocess.Popen(program, cwd=cwd, preexec_fn=_become_child)
+        name: subprocess.Popen(program, cwd=cwd, preexec_fn=_become_child)  # nosec B603  # no shell
         for name, program in programs.items()
     }
     endings = _first_endings(children)

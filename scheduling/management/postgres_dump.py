@@ -2,7 +2,7 @@
 
 import os
 import shutil
-import subprocess
+import subprocess  # nosec B404  # pg_dump
 from pathlib import Path
 
 from django.db import DatabaseError, connection
@@ -39,7 +39,7 @@ def _run(program: str, *arguments: str) -> str:
         )
     password = connection.get_connection_params().get("password")
     environment = os.environ | ({"PGPASSWORD": str(password)} if password else {})
-    done = subprocess.run(
+    done = subprocess.run(  # nosec B603  # no shell
         [program, *arguments], env=environment, capture_output=True, text=True, check=False
     )
     if done.returncode:

@@ -27,7 +27,7 @@ class Seat:
 
         When processes die without running any, because nothing works here, the pauses grow.
         """
-        assert self.child is not None
+        assert self.child is not None  # nosec B101  # for the type checker
         was_of_use = self.child.was_of_use()
         self.child = None
         if was_of_use:

@@ -1,6 +1,6 @@
 """``manage.py serve``: the web server and the workers, for as long as both live."""
 
-import subprocess
+import subprocess  # nosec B404  # our own programs
 import sys
 from typing import Any
 
@@ -30,7 +30,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         # In a process of its own: this one keeps free of connections and threads, for it forks.
-        setup = subprocess.run([*MANAGE, "bootstrap", "-v0"], cwd=settings.BASE_DIR, check=False)
+        bootstrap = [*MANAGE, "bootstrap", "-v0"]
+        setup = subprocess.run(bootstrap, cwd=settings.BASE_DIR, check=False)  # nosec B603  # no shell
         if setup.returncode:
             reason = "Setting up failed, for the reason above. Nothing was started."
             raise CommandError(reason, returncode=setup.returncode)
