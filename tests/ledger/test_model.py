@@ -7,6 +7,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from tests.ledger.story.accepting import Accepting
+from tests.ledger.story.pausing import Pausing
 from tests.ledger.story.upkeep import Upkeep
 from tests.ledger.story.working import Working
 
@@ -21,7 +23,7 @@ STORIES = settings(
 )
 
 
-class Story(Working, Upkeep):
+class Story(Accepting, Working, Upkeep, Pausing):
     """All that can happen."""
 
 

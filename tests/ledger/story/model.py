@@ -1,65 +1,36 @@
 """The ledger as a dictionary of tasks: what every verb must come to, with no database and nothing clever."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from scheduling.ledger.values import Claim, Fail, NewTask, Release, Snooze, Stop, Succeed, Verdict
+from scheduling.ledger.values import Fail, NewTask, Release, Snooze, Stop, Succeed, Verdict
 from scheduling.states import DeadReason, Outcome, TaskState
+from tests.ledger.story.limits import Limits
+from tests.ledger.story.task import ModelTask
 
 Scope = tuple[str, str, str]
 """(tenant, queue, name) of a pause, "" for all of them."""
+UNFINISHED = (TaskState.QUEUED, TaskState.RUNNING)
 
 
-@dataclass(eq=False)
-class ModelTask:
-    id: UUID
-    tenant: str
-    queue: str
-    name: str
-    priority: int
-    max_attempts: int
-    due_at: datetime
-    deadline: datetime | None
-    is_ready: bool
-    state: TaskState = TaskState.QUEUED
-    generation: int = 0
-    attempts: int = 0
-    dead_reason: DeadReason | None = None
-    cancel_requested: bool = False
-    worker: UUID | None = None
-    expires_at: datetime | None = None
-    ends: dict[int, tuple[UUID, Outcome]] = field(default_factory=dict)
-    """Of each generation: who ran it, and how it ended."""
-
-    def holds(self, claim: Claim) -> bool:
-        return (self.generation, self.worker) == (claim.generation, claim.worker)
-
-    def start(self, claim: Claim) -> None:
-        self.state, self.worker, self.expires_at = TaskState.RUNNING, claim.worker, claim.expires_at
-        self.generation += 1
-
-    def end(self, outcome: Outcome) -> None:
-        assert self.worker is not None
-        self.ends[self.generation] = (self.worker, outcome)
-        self.worker = self.expires_at = None
-        self.attempts += outcome.is_charged
-
-    def wait(self, due_at: datetime, now: datetime) -> None:
-        self.state, self.due_at, self.is_ready = TaskState.QUEUED, due_at, due_at <= now
-
-    def bury(self, reason: DeadReason) -> None:
-        self.state, self.dead_reason = TaskState.DEAD, reason
+@dataclass
+class ModelPause:
+    since: datetime
+    end: datetime | None
 
 
 @dataclass
 class Model:
     now: datetime
-    caps: dict[str, int | None]
-    max_queued: dict[str, int | None]
+    limits: dict[str, Limits]
     tasks: dict[UUID, ModelTask] = field(default_factory=dict)
-    pauses: dict[Scope, datetime | None] = field(default_factory=dict)
+    pauses: dict[tuple[Scope, bool], ModelPause] = field(default_factory=dict)
+    """By scope, and whether the tenant paused itself."""
+    throughput: Counter[tuple[str, datetime, str]] = field(default_factory=Counter)
+    """By tenant, minute, and what became of tasks."""
 
     # Reading
 
@@ -69,34 +40,56 @@ class Model:
     def in_state(self, *states: TaskState) -> Iterator[ModelTask]:
         return self.where(lambda task: task.state in states)
 
-    def has_room_for(self, counts: Mapping[str, int]) -> bool:
-        """Whether so many more unfinished tasks of each tenant stay within its max_queued."""
-        unfinished = [task.tenant for task in self.in_state(TaskState.QUEUED, TaskState.RUNNING)]
-        return all(
-            (most := self.max_queued[tenant]) is None or unfinished.count(tenant) + count <= most
-            for tenant, count in counts.items()
+    def refusal(self, counts: Mapping[str, int], *, rated: bool = True) -> str | None:
+        """Which limit keeps so many more tasks of each tenant out: of the first tenant that has one."""
+        unfinished = Counter(task.tenant for task in self.in_state(*UNFINISHED))
+        refusals = (
+            self.limits[tenant].refusal(count, unfinished[tenant], self.now, rated=rated)
+            for tenant, count in sorted(counts.items())
         )
+        return next(filter(None, refusals), None)
+
+    def standing(self, tenant: str, key: str | None) -> ModelTask | None:
+        """The task that an idempotency key of a tenant stands for."""
+        under_it = self.where(lambda task: (task.tenant, task.key) == (tenant, key))
+        return next(under_it, None) if key else None
 
     def room(self, tenant: str) -> float:
         """How many more tasks of a tenant may start."""
         running = sum(task.tenant == tenant for task in self.in_state(TaskState.RUNNING))
-        most = self.caps[tenant]
+        most = self.limits[tenant].max_in_flight
         return float("inf") if most is None else most - running
 
     def is_paused(self, task: ModelTask) -> bool:
-        return any(covers(scope, task) for scope, end in self.pauses.items() if self.stands(end))
+        return any(covers(scope, task) for scope in self.standing_scopes())
 
-    def stands(self, end: datetime | None) -> bool:
-        return end is None or end > self.now
+    def standing_scopes(self) -> set[Scope]:
+        return {scope for scope, _ in self.standing_keys()}
+
+    def standing_keys(self) -> set[tuple[Scope, bool]]:
+        return {
+            key for key, pause in self.pauses.items() if pause.end is None or pause.end > self.now
+        }
+
+    def widest_over(self, scope: Scope) -> set[Scope]:
+        """Those that cover all of a scope, with the fewest parts; of equals any."""
+        covering = {
+            wide
+            for wide in self.standing_scopes()
+            if all(part in ("", wanted) for part, wanted in zip(wide, scope, strict=True))
+        }
+        fewest = min((parts(wide) for wide in covering), default=0)
+        return {wide for wide in covering if parts(wide) == fewest}
+
+    def running_in(self, scope: Scope) -> int:
+        return sum(covers(scope, task) for task in self.in_state(TaskState.RUNNING))
 
     def may_start(self, queues: Collection[str]) -> list[ModelTask]:
         """In the order inside a lane, caps left aside."""
         eligible = self.where(
             lambda task: (
-                task.state is TaskState.QUEUED
-                and task.is_ready
+                self._waits_its_turn(task)
                 and task.queue in queues
-                and not self.is_paused(task)
                 and (task.deadline is None or task.deadline > self.now)
             )
         )
@@ -106,91 +99,142 @@ class Model:
         """What a claim may bury."""
         return self.where(
             lambda task: (
-                task.state is TaskState.QUEUED
-                and task.is_ready
-                and not self.is_paused(task)
+                self._waits_its_turn(task)
                 and task.deadline is not None
                 and task.deadline <= self.now
             )
         )
+
+    def _waits_its_turn(self, task: ModelTask) -> bool:
+        return task.state is TaskState.QUEUED and task.is_ready and not self.is_paused(task)
 
     # Changing
 
     def add(self, task_id: UUID, tenant: str, task: NewTask) -> None:
         due_at = task.due_at or self.now
         self.tasks[task_id] = ModelTask(
-            task_id,
-            tenant,
-            task.queue,
-            task.name,
-            task.priority,
-            task.max_attempts,
-            due_at,
-            task.deadline,
+            id=task_id,
+            tenant=tenant,
+            queue=task.queue,
+            name=task.name,
+            priority=task.priority,
+            max_attempts=task.max_attempts,
+            created_at=self.now,
+            due_at=due_at,
+            deadline=task.deadline,
+            key=task.idempotency_key,
+            fingerprint=task.fingerprint,
             is_ready=due_at <= self.now,
         )
 
-    def promote(self) -> None:
+    def charge(self, counts: Mapping[str, int]) -> None:
+        for tenant, count in counts.items():
+            self.limits[tenant].charge(count, self.now)
+
+    def promote(self) -> datetime | None:
+        """Answers what is due next."""
         for task in self.in_state(TaskState.QUEUED):
             task.is_ready |= task.due_at <= self.now
+        self.clear_pauses()
+        waiting = (task.due_at for task in self.in_state(TaskState.QUEUED) if not task.is_ready)
+        return min(waiting, default=None)
+
+    def clear_pauses(self) -> None:
+        """What those held that are over is ready again."""
+        standing = self.standing_keys()
+        self.pauses = {key: pause for key, pause in self.pauses.items() if key in standing}
 
     def settle(self, task: ModelTask, verdict: Verdict) -> None:
         """By the worker that holds the task."""
-        task.end(verdict.outcome)
+        task.end(verdict.outcome, self.now)
         match verdict:
             case Succeed():
-                task.state = TaskState.SUCCEEDED
+                self._finish(task, TaskState.SUCCEEDED)
             case Stop():
-                task.state = TaskState.CANCELLED
+                self._finish(task, TaskState.CANCELLED)
             case Fail(_, None):
                 self._give_up(task, DeadReason.PERMANENT_FAILURE)
             case Fail(_, timedelta() as delay, unknown_handler):
                 reason = DeadReason.UNKNOWN_HANDLER if unknown_handler else None
-                self.try_again(task, self.now + delay, reason or DeadReason.ATTEMPTS_EXHAUSTED)
+                self._try_again(
+                    task, self.now + delay, verdict.outcome, reason or DeadReason.ATTEMPTS_EXHAUSTED
+                )
             case Snooze(delay):
-                self.try_again(task, self.now + delay)
+                self._try_again(task, self.now + delay, verdict.outcome)
             case Release():
-                self.try_again(task, self.now)
+                self._try_again(task, self.now, verdict.outcome)
 
     def lose(self, task: ModelTask, due_at: datetime | None) -> None:
         """By its reaper, which drew the backoff. None: the task is over."""
-        task.end(Outcome.LOST)
-        self.try_again(task, due_at or self.now, DeadReason.WORKER_LOST)
+        task.end(Outcome.LOST, self.now)
+        self._count(task, "lost")
+        self._try_again(task, due_at or self.now, Outcome.LOST, DeadReason.WORKER_LOST)
 
-    def try_again(
-        self, task: ModelTask, due_at: datetime, at_the_limit: DeadReason | None = None
+    def _try_again(
+        self,
+        task: ModelTask,
+        due_at: datetime,
+        outcome: Outcome,
+        at_the_limit: DeadReason | None = None,
     ) -> None:
         if at_the_limit and task.attempts >= task.max_attempts:
             self._give_up(task, at_the_limit)
-        elif task.deadline is not None and due_at >= task.deadline:
-            self._give_up(task, DeadReason.DEADLINE_PASSED)
         elif task.cancel_requested:
-            task.state = TaskState.CANCELLED
+            self._finish(task, TaskState.CANCELLED)
+        elif task.deadline is not None and due_at >= task.deadline:
+            self.bury(task, DeadReason.DEADLINE_PASSED)
         else:
             task.wait(due_at, self.now)
+            if outcome.is_charged:
+                self._count(task, "retried")
 
     def _give_up(self, task: ModelTask, reason: DeadReason) -> None:
         if task.cancel_requested:
-            task.state = TaskState.CANCELLED
+            self._finish(task, TaskState.CANCELLED)
         else:
-            task.bury(reason)
+            self.bury(task, reason)
+
+    def bury(self, task: ModelTask, reason: DeadReason) -> None:
+        task.dead_reason = reason
+        self._finish(task, TaskState.DEAD)
+
+    def _finish(self, task: ModelTask, state: TaskState) -> None:
+        task.finish(state, self.now)
+        self._count(task, state.value)
+
+    def _count(self, task: ModelTask, what: str) -> None:
+        self.throughput[task.tenant, self.now.replace(second=0, microsecond=0), what] += 1
 
     def cancel(self, task: ModelTask) -> bool:
         """Answers whether it was asked for in time."""
         in_time = not task.state.is_terminal
         task.cancel_requested |= in_time
         if task.state is TaskState.QUEUED:
-            task.state = TaskState.CANCELLED
+            self._finish(task, TaskState.CANCELLED)
         return in_time
 
     def redrive(self, tasks: Iterable[ModelTask]) -> None:
         for task in tasks:
-            task.attempts, task.dead_reason, task.cancel_requested = 0, None, False
-            if task.deadline is not None and task.deadline <= self.now:
-                task.deadline = None
-            task.wait(self.now, self.now)
+            task.revive(self.now)
+
+    def prune(self, tenant: str, keep: timedelta) -> int:
+        """Answers how many went. Dead letters stay."""
+        retention = self.limits[tenant].retention_seconds
+        before = self.now - (keep if retention is None else timedelta(seconds=retention))
+        over = [
+            task.id
+            for task in self.in_state(TaskState.SUCCEEDED, TaskState.CANCELLED)
+            if task.tenant == tenant and task.finished_at is not None and task.finished_at < before
+        ]
+        for task_id in over:
+            del self.tasks[task_id]
+        return len(over)
 
 
 def covers(scope: Scope, task: ModelTask) -> bool:
     parts = zip(scope, (task.tenant, task.queue, task.name), strict=True)
     return all(wanted in ("", actual) for wanted, actual in parts)
+
+
+def parts(scope: Scope) -> int:
+    return sum(map(bool, scope))

@@ -1,8 +1,7 @@
-"""What reapers, operators and tenants do: reap, cancel, redrive, discard, pause, resume."""
+"""What reapers, operators and tenants do: reap, cancel, redrive, discard, prune."""
 
 from collections import Counter
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from hypothesis import strategies as st
@@ -12,12 +11,8 @@ from scheduling import ledger, retry
 from scheduling.errors import LimitExceeded
 from scheduling.ledger.values import HeldLease, Release
 from scheduling.states import TaskState
-from tests.ledger.story.model import ModelTask, Scope
+from tests.ledger.story.model import ModelTask
 from tests.ledger.story.stage import TENANTS, Stage
-
-scopes = st.tuples(
-    st.sampled_from(["", *TENANTS]), st.sampled_from(["", "x"]), st.sampled_from(["", "p"])
-)
 
 
 class Upkeep(Stage):
@@ -27,6 +22,9 @@ class Upkeep(Stage):
         if self.read:
             self._reap(data)
         self.read = sorted(ledger.held_leases(), key=lambda lease: lease.task_id)
+        assert [lease.task_id for lease in self.read] == sorted(
+            task.id for task in self.model.in_state(TaskState.RUNNING)
+        )
 
     def _reap(self, data: st.DataObject) -> None:
         uncharged = data.draw(st.sets(st.sampled_from([lease.task_id for lease in self.read])))
@@ -65,12 +63,13 @@ class Upkeep(Stage):
     def redrive(self, data: st.DataObject) -> None:
         chosen = self._some_dead(data)
         ids = [task.id for task in chosen]
-        if self.model.has_room_for(Counter(task.tenant for task in chosen)):
+        counts = Counter(task.tenant for task in chosen)
+        if self.model.refusal(counts, rated=False):
+            with pytest.raises(LimitExceeded, match="max_queued"):
+                ledger.redrive(ids, now=self.model.now)
+        else:
             assert ledger.redrive(ids, now=self.model.now) == len(ids)
             self.model.redrive(chosen)
-        else:
-            with pytest.raises(LimitExceeded):
-                ledger.redrive(ids, now=self.model.now)
 
     @rule(data=st.data())
     def discard(self, data: st.DataObject) -> None:
@@ -79,23 +78,21 @@ class Upkeep(Stage):
         for task_id in ids:
             del self.model.tasks[task_id]
 
+    @rule(tenant=st.sampled_from(TENANTS), seconds=st.sampled_from([0, 5, 30]))
+    def prune(self, tenant: str, seconds: int) -> None:
+        keep = timedelta(seconds=seconds)
+        assert self._pruned_in_chunks(tenant, keep) == self.model.prune(tenant, keep)
+
+    def _pruned_in_chunks(self, tenant: str, keep: timedelta) -> int:
+        pruned, after = 0, None
+        while True:
+            chunk = ledger.prune(
+                self.tenants[tenant], keep=keep, after=after, limit=3, now=self.model.now
+            )
+            pruned, after = pruned + chunk.pruned, chunk.after
+            if after is None:
+                return pruned
+
     def _some_dead(self, data: st.DataObject) -> list[ModelTask]:
         dead = list(self.model.in_state(TaskState.DEAD))
         return data.draw(st.lists(st.sampled_from(dead), unique_by=id)) if dead else []
-
-    @rule(scope=scopes, seconds=st.sampled_from([5, 10, 10, None]))
-    def pause(self, scope: Scope, seconds: int | None) -> None:
-        duration = timedelta(seconds=seconds) if seconds else None
-        ledger.pause(**self._named(scope), by="op", duration=duration, now=self.model.now)
-        self.model.pauses[scope] = self.model.now + duration if duration else None
-
-    @precondition(lambda self: self.model.pauses)
-    @rule(data=st.data())
-    def resume(self, data: st.DataObject) -> None:
-        scope = data.draw(st.sampled_from(list(self.model.pauses)))
-        ledger.resume(**self._named(scope), by="op", now=self.model.now)
-        del self.model.pauses[scope]
-
-    def _named(self, scope: Scope) -> dict[str, Any]:
-        tenant, queue, name = scope
-        return {"tenant": self.tenants.get(tenant), "queue": queue, "name": name}

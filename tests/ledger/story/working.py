@@ -1,22 +1,18 @@
-"""What clients and workers do: enqueue, claim, renew, settle; also with claims they lost long ago."""
+"""What workers do: claim, renew, settle; also with claims they lost long ago."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import initialize, precondition, rule
+from hypothesis.stateful import precondition, rule
 
 from scheduling import ledger
-from scheduling.errors import LimitExceeded
 from scheduling.ledger.values import (
     Claim,
     Fail,
     Failure,
-    NewTask,
     Release,
     Settlement,
     Snooze,
@@ -28,7 +24,7 @@ from scheduling.models import Refusal, Task
 from scheduling.states import DeadReason, TaskState
 from tests.ledger.kit import LEASE
 from tests.ledger.story.model import ModelTask
-from tests.ledger.story.stage import NAMES, QUEUES, TENANTS, Stage, delays
+from tests.ledger.story.stage import QUEUES, Stage, delays
 
 MOST_REMEMBERED = 12
 FAILURE = Failure("ValueError", "no luck")
@@ -45,57 +41,12 @@ verdicts: st.SearchStrategy[Verdict] = st.one_of(
 )
 
 
-specs = st.fixed_dictionaries(
-    {
-        "tenant": st.sampled_from(TENANTS),
-        "queue": st.sampled_from(QUEUES),
-        "name": st.sampled_from(NAMES),
-        "priority": st.integers(-1, 1),
-        "max_attempts": st.integers(1, 3),
-        "delay": delays,
-        "patience": st.sampled_from(
-            [None, None, None, timedelta(seconds=6), timedelta(seconds=25)]
-        ),
-    }
-)
-
-
 class Working(Stage):
-    @initialize(batch=st.lists(specs, min_size=6, max_size=8))
-    def begin(self, batch: list[dict[str, Any]]) -> None:
-        self._enqueue(batch)
-
-    @rule(batch=st.lists(specs, min_size=1, max_size=3))
-    def enqueue(self, batch: list[dict[str, Any]]) -> None:
-        self._enqueue(batch)
-
-    def _enqueue(self, batch: list[dict[str, Any]]) -> None:
-        tasks = [self._new(**spec) for spec in batch]
-        if self.model.has_room_for(Counter(spec["tenant"] for spec in batch)):
-            for accepted, task in zip(
-                ledger.enqueue(tasks, now=self.model.now), tasks, strict=True
-            ):
-                self.model.add(accepted.task_id, self.slugs[task.tenant_id], task)
-        else:
-            with pytest.raises(LimitExceeded):
-                ledger.enqueue(tasks, now=self.model.now)
-
-    def _new(
-        self, *, tenant: str, delay: timedelta, patience: timedelta | None, **options: Any
-    ) -> NewTask:
-        return NewTask(
-            tenant_id=self.tenants[tenant].pk,
-            due_at=self.model.now + delay,
-            deadline=self.model.now + patience if patience else None,
-            **options,
-        )
-
     @rule(worker=workers, data=st.data())
     def work(self, worker: UUID, data: st.DataObject) -> None:
         """Start whatever may be started, and settle all of it at once."""
         self.make_ready()
         claims = self._claim(worker, limit=5, queues=None)
-        assert len(claims) == 5 or not self._waiting(QUEUES), "work was left lying"
         self._settle([Settlement(claim, data.draw(verdicts)) for claim in claims])
 
     @rule(worker=workers, limit=st.integers(1, 5), queues=st.sampled_from([None, ("x",), ("y",)]))
@@ -107,19 +58,35 @@ class Working(Stage):
     def _claim(self, worker: UUID, limit: int, queues: tuple[str, ...] | None) -> list[Claim]:
         late = list(self.model.late())
         in_order = self.model.may_start(queues or QUEUES)
+        most = min(self._room_for(in_order), limit)
         claims = self._claim_until_told_there_is_no_more(worker, limit, queues)
         self._check_order(claims, in_order)
+        assert len(claims) <= most
+        assert len(claims) == most or self._some_pause_is_not_cleared_away(), "work was left lying"
         for claim in claims:
-            task = self.model.tasks[claim.task_id]
-            assert (claim.generation, claim.attempt) == (task.generation + 1, task.attempts + 1)
-            assert self.model.room(task.tenant) > 0
-            task.start(claim)
+            self._start(claim)
         self._bury_late_ones(late)
         return claims
 
-    def _waiting(self, queues: Collection[str]) -> list[ModelTask]:
-        """What might start, and whose tenant has room for it."""
-        return [task for task in self.model.may_start(queues) if self.model.room(task.tenant) > 0]
+    def _start(self, claim: Claim) -> None:
+        task, now = self.model.tasks[claim.task_id], self.model.now
+        assert (claim.generation, claim.attempt) == (task.generation + 1, task.attempts + 1)
+        assert (claim.due_at, claim.acquired_at, claim.expires_at) == (
+            task.due_at,
+            now,
+            now + LEASE,
+        )
+        assert self.model.room(task.tenant) > 0
+        task.start(claim, now)
+
+    def _room_for(self, waiting: list[ModelTask]) -> float:
+        """How many of them may start: as many of each tenant as its cap allows."""
+        counts = Counter(task.tenant for task in waiting)
+        return sum(min(count, self.model.room(tenant)) for tenant, count in counts.items())
+
+    def _some_pause_is_not_cleared_away(self) -> bool:
+        """It is over, and what it held waits for the next promotion."""
+        return len(self.model.pauses) > len(self.model.standing_keys())
 
     def _claim_until_told_there_is_no_more(
         self, worker: UUID, limit: int, queues: tuple[str, ...] | None
@@ -152,7 +119,7 @@ class Working(Stage):
         dead = Task.objects.filter(pk__in=[task.id for task in late], state=TaskState.DEAD)
         for pk, reason in dead.values_list("pk", "dead_reason"):
             assert reason == DeadReason.DEADLINE_PASSED
-            self.model.tasks[pk].bury(DeadReason(reason))
+            self.model.bury(self.model.tasks[pk], DeadReason(reason))
 
     @rule(worker=workers)
     def renew(self, worker: UUID) -> None:
@@ -180,9 +147,13 @@ class Working(Stage):
         assert named(settling.settled) == named(one.claim for one in said) - named(stale)
         known = sum(claim.task_id in self.model.tasks for claim in stale)
         assert Refusal.objects.count() == refused_before + known
+        answers = {one.task_id: (one.state, one.due_at) for one in settling.settled}
         for one in said:
             if self._holds(one.claim):
-                self.model.settle(self.model.tasks[one.claim.task_id], one.verdict)
+                task = self.model.tasks[one.claim.task_id]
+                self.model.settle(task, one.verdict)
+                due_at = task.due_at if task.state is TaskState.QUEUED else None
+                assert answers[task.id] == (task.state, due_at)
 
     def _holds(self, claim: Claim) -> bool:
         task = self.model.tasks.get(claim.task_id)
@@ -191,8 +162,9 @@ class Working(Stage):
     def _is_heard(self, said: Settlement) -> bool:
         """It holds the lease, or repeats what it said before."""
         task = self.model.tasks.get(said.claim.task_id)
-        before = task and task.ends.get(said.claim.generation)
-        return self._holds(said.claim) or before == (said.claim.worker, said.verdict.outcome)
+        before = task.ends.get(said.claim.generation) if task else None
+        repeats = before and before[:2] == (said.claim.worker, said.verdict.outcome)
+        return self._holds(said.claim) or bool(repeats)
 
 
 def named(ones: Any) -> set[tuple[UUID, int]]:
