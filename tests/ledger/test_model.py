@@ -10,20 +10,19 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.ledger.story.accepting import Accepting
 from tests.ledger.story.pausing import Pausing
 from tests.ledger.story.upkeep import Upkeep
-from tests.ledger.story.working import Working
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
 
 STORIES = settings(
     max_examples=15,
-    stateful_step_count=40,
+    stateful_step_count=50,
     deadline=None,
     print_blob=True,
     suppress_health_check=list(HealthCheck),
 )
 
 
-class Story(Accepting, Working, Upkeep, Pausing):
+class Story(Accepting, Upkeep, Pausing):
     """All that can happen."""
 
 

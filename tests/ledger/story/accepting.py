@@ -24,7 +24,7 @@ specs = st.fixed_dictionaries(
         "max_attempts": st.integers(1, 3),
         "delay": delays,
         "patience": st.sampled_from(
-            [None, None, None, timedelta(seconds=6), timedelta(seconds=25)]
+            [None, None, timedelta(seconds=3), timedelta(seconds=6), timedelta(seconds=25)]
         ),
         "key": st.sampled_from([None, None, None, "k", "l"]),
         "fingerprint": st.sampled_from(["f", "f", "f", "g"]),
@@ -107,7 +107,7 @@ class Accepting(Stage):
         weight=st.integers(1, 3),
         max_in_flight=st.sampled_from([None, 1, 2, 3]),
         max_queued=st.sampled_from([None, 4, 8]),
-        rate=st.sampled_from([None, 0.5, 2.0]),
+        rate=st.sampled_from([None, 0.125, 0.5]),
         burst=st.sampled_from([1, 4, 8]),
         retention=st.sampled_from([None, 5, 15]),
     )

@@ -9,17 +9,10 @@ from uuid import UUID
 from scheduling.ledger.values import Fail, NewTask, Release, Snooze, Stop, Succeed, Verdict
 from scheduling.states import DeadReason, Outcome, TaskState
 from tests.ledger.story.limits import Limits
+from tests.ledger.story.pauses import ModelPause, Scope, covers, parts
 from tests.ledger.story.task import ModelTask
 
-Scope = tuple[str, str, str]
-"""(tenant, queue, name) of a pause, "" for all of them."""
 UNFINISHED = (TaskState.QUEUED, TaskState.RUNNING)
-
-
-@dataclass
-class ModelPause:
-    since: datetime
-    end: datetime | None
 
 
 @dataclass
@@ -83,6 +76,16 @@ class Model:
 
     def running_in(self, scope: Scope) -> int:
         return sum(covers(scope, task) for task in self.in_state(TaskState.RUNNING))
+
+    def meet_pauses(self) -> None:
+        """A claim comes by."""
+        for key in self.standing_keys():
+            self.pauses[key].was_met = True
+
+    def may_hold_what_is_free(self) -> bool:
+        """Whether pauses that are over hold something until the next promotion."""
+        standing = self.standing_keys()
+        return any(pause.was_met for key, pause in self.pauses.items() if key not in standing)
 
     def may_start(self, queues: Collection[str]) -> list[ModelTask]:
         """In the order inside a lane, caps left aside."""
@@ -229,12 +232,3 @@ class Model:
         for task_id in over:
             del self.tasks[task_id]
         return len(over)
-
-
-def covers(scope: Scope, task: ModelTask) -> bool:
-    parts = zip(scope, (task.tenant, task.queue, task.name), strict=True)
-    return all(wanted in ("", actual) for wanted, actual in parts)
-
-
-def parts(scope: Scope) -> int:
-    return sum(map(bool, scope))

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
@@ -9,20 +10,41 @@ from hypothesis.stateful import precondition, rule
 from scheduling import ledger
 from scheduling.ledger.control import scope_of
 from scheduling.ledger.values import Receipt
-from tests.ledger.story.model import ModelPause, Scope
-from tests.ledger.story.stage import TENANTS, Stage
+from tests.ledger.story.pauses import ModelPause, Scope
+from tests.ledger.story.stage import TENANTS
+from tests.ledger.story.working import Working, workers
 
 scopes: st.SearchStrategy[Scope] = st.tuples(
     st.sampled_from(["", *TENANTS]), st.sampled_from(["", "x"]), st.sampled_from(["", "p"])
 )
+lengths = st.sampled_from([5, 10, 10, None])
 
 
-class Pausing(Stage):
-    @rule(scope=scopes, seconds=st.sampled_from([5, 10, 10, None]), by_tenant=st.booleans())
+class Pausing(Working):
+    @rule(scope=scopes, seconds=lengths, by_tenant=st.booleans())
     def pause(self, scope: Scope, seconds: int | None, by_tenant: bool) -> None:
         """A tenant can pause what is its own."""
+        self._pause(scope, seconds, by_tenant=by_tenant and scope[0] != "")
+
+    @precondition(lambda self: self.model.pauses)
+    @rule(data=st.data(), seconds=lengths, by_tenant=st.booleans())
+    def pause_what_is_paused(
+        self, data: st.DataObject, seconds: int | None, by_tenant: bool
+    ) -> None:
+        """Anew, or beside what the other side has paused."""
+        scope, _ = data.draw(st.sampled_from(list(self.model.pauses)))
+        self._pause(scope, seconds, by_tenant=by_tenant and scope[0] != "")
+
+    @rule(scope=scopes, worker=workers)
+    def outlast_a_pause(self, scope: Scope, worker: UUID) -> None:
+        """Nobody came by while it stood."""
+        self.make_ready()
+        self._pause(scope, 5, by_tenant=False)
+        self.model.now += timedelta(seconds=5)
+        self._claim_and_remember(worker, limit=5, queues=None)
+
+    def _pause(self, scope: Scope, seconds: int | None, *, by_tenant: bool) -> None:
         now, duration = self.model.now, timedelta(seconds=seconds) if seconds else None
-        by_tenant &= scope[0] != ""
         receipt = ledger.pause(
             **self._named(scope), by="op", by_tenant=by_tenant, duration=duration, now=now
         )
@@ -37,7 +59,17 @@ class Pausing(Stage):
     def resume(self, data: st.DataObject, by_tenant: bool) -> None:
         """A tenant resumes what it paused itself, an operator whatever there is."""
         scope, _ = data.draw(st.sampled_from(list(self.model.pauses)))
-        by_tenant &= (scope, True) in self.model.pauses
+        self._resume(scope, by_tenant=by_tenant and (scope, True) in self.model.pauses)
+
+    @rule(tenant=st.sampled_from(TENANTS))
+    def resume_beside_an_operator(self, tenant: str) -> None:
+        """Whose pause stands."""
+        scope = (tenant, "", "")
+        self._pause(scope, 5, by_tenant=False)
+        self._pause(scope, None, by_tenant=True)
+        self._resume(scope, by_tenant=True)
+
+    def _resume(self, scope: Scope, *, by_tenant: bool) -> None:
         receipt = ledger.resume(
             **self._named(scope), by="op", by_tenant=by_tenant, now=self.model.now
         )

@@ -57,8 +57,8 @@ class Stage(RuleBasedStateMachine):
         for model in EVERYTHING:
             model.objects.all()._raw_delete("default")
         limits = {
-            "a": Limits(max_in_flight=3),
-            "b": Limits(max_queued=8, rate_per_second=2.0, rate_burst=8, retention_seconds=15),
+            "a": Limits(max_in_flight=2),
+            "b": Limits(max_queued=8, rate_per_second=0.125, rate_burst=8, retention_seconds=5),
         }
         self.tenants = {slug: Tenant.objects.create(slug=slug) for slug in limits}
         self.slugs = {tenant.pk: slug for slug, tenant in self.tenants.items()}
