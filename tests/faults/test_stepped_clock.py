@@ -56,8 +56,8 @@ def stepped_ledger(
             yield
     else:
         with (
-            own_server(environment=steps.environment) as conninfo,
-            ledger_at(conninfo),
+            own_server(environment=steps.environment) as server,
+            ledger_at(server),
         ):
             yield
 

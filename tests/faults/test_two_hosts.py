@@ -62,8 +62,8 @@ class Cluster:
 def cluster(transactional_db: None, effects: Effects, tmp_path: Path) -> Iterator[Cluster]:
     with (
         two_hosts() as network,
-        own_server(command=inside(network.server), address=SERVER) as conninfo,
-        ledger_at(conninfo),
+        own_server(command=inside(network.server), address=SERVER) as server,
+        ledger_at(server),
     ):
         cluster = Cluster(network, effects, tmp_path)
         try:

@@ -10,7 +10,7 @@ from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 
-from scheduling import clock, tables
+from scheduling import checks, clock, tables
 from scheduling.workers.options import Options
 from scheduling.workers.outage import Outage
 from scheduling.workers.supervisor import Supervisor
@@ -63,6 +63,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         self.check(tags=[Tags.database], databases=[DEFAULT_DB_ALIAS])  # not among the usual ones
         require_tables()
+        require_own_sessions()
         connections.close_all()  # whatever was asked so far, the supervisor forks
         Supervisor(
             Options(
@@ -113,3 +114,9 @@ def names(text: str) -> frozenset[str]:
     if queues:
         return queues
     raise ArgumentTypeError("names no queue; leave it out for every queue")
+
+
+def require_own_sessions() -> None:
+    """Once more than the other checks: a ledger that did not answer then could not be asked."""
+    for problem in checks.sessions_are_our_own([DEFAULT_DB_ALIAS]):
+        raise Wrong(f"{problem.msg} {problem.hint}")
