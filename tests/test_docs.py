@@ -31,6 +31,18 @@ def test_the_readme_fits_on_one_screen() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 60
 
 
+def test_every_test_that_a_scenario_names_is_there() -> None:
+    page = (ROOT / "docs" / "reliability.md").read_text()
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page)
+    assert len(named) > 50
+    missing = [
+        f"{file}::{name}"
+        for file, name in named
+        if not re.search(rf"^(def|class) {name}\b", (ROOT / file).read_text(), re.MULTILINE)
+    ]
+    assert missing == []
+
+
 def test_every_setting_of_the_environment_is_in_the_table_of_operations() -> None:
     code = "".join(file.read_text() for file in ROOT.glob("config/*.py"))
     page = (ROOT / "docs" / "operations.md").read_text()
