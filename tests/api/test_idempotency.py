@@ -145,15 +145,15 @@ def test_a_request_that_waited_too_long_for_the_first_is_told_to_come_back(
 def held_once(monkeypatch: pytest.MonkeyPatch, hold: Callable[[], object]) -> Event:
     """Hold the first transaction that has written its task. The event tells that it got there."""
     inside, only_one = Event(), Lock()
-    schedule = enqueueing.schedule
+    place = enqueueing.place
 
     def held(*args: Any) -> None:
-        schedule(*args)
+        place(*args)
         if only_one.acquire(blocking=False):
             inside.set()
             hold()
 
-    monkeypatch.setattr(enqueueing, "schedule", held)
+    monkeypatch.setattr(enqueueing, "place", held)
     return inside
 
 
