@@ -8,9 +8,12 @@ TO_DEVELOP := $(VENV)/.ready-to-develop
 BENCH := .venv-bench
 PYTHONS := 3.11 3.13
 ARGS ?=
+SECONDS ?= 60
+SEED ?=
+DATABASE ?= sqlite postgres
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all check bench lock clean
+.PHONY: help run test test-all chaos check bench lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +27,11 @@ test: $(TO_DEVELOP) ## Test on SQLite, then on PostgreSQL; pytest arguments in A
 
 test-all: ## Test on every supported Python this machine has, each in its own environment
 	@scripts/each-python $(PYTHONS) -- $(MAKE) test
+
+chaos: $(TO_DEVELOP) ## Break everything under load for SECONDS (60), check what was promised; DATABASE, SEED to replay
+	@for database in $(DATABASE); do \
+		$(BIN)/python -m tests.chaos --database=$$database --seconds=$(SECONDS) --seed=$(SEED) || exit; \
+	done
 
 PROGRAMS := config scheduling tenants scripts manage.py
 # Statements in there are put together from constants, and values are always bound (B608).

@@ -1,0 +1,58 @@
+"""The figures of a run, as a small table."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from tests.chaos.records import Event, Records
+from tests.chaos.rules import ENQUEUES, starts
+
+
+def table(records: Records) -> str:
+    return "\n".join(f"  {name:<48} {figure:>12}" for name, figure in figures(records))
+
+
+def figures(records: Records) -> Iterator[tuple[str, str]]:
+    for kind, count in sorted(Counter(fault.kind for fault in records.faults).items()):
+        yield f"fault: {kind}", f"{count:,}"
+    recovered = sorted(recoveries(records))
+    outcomes = Counter(records.attempts.values())
+    known = {answer.task for answer in records.answers if answer.what in ENQUEUES and answer.task}
+    yield "tasks accepted, as callers know", f"{len(known):,}"
+    yield "tasks in the ledger", f"{len(records.tasks):,}"
+    for state, count in sorted(Counter(task.state for task in records.tasks.values()).items()):
+        yield f"  {state}", f"{count:,}"
+    yield "attempts started", f"{len(starts(records)):,}"
+    yield "attempts that ended well", f"{outcomes['succeeded']:,}"
+    yield "leases lost", f"{outcomes['lost']:,}"
+    yield "claims released", f"{outcomes['released']:,}"
+    yield "refused as stale", f"{records.refusals:,}"
+    yield "pauses answered", f"{len(records.pauses):,}"
+    yield "recoveries after a kill", f"{len(recovered):,}"
+    if recovered:
+        yield (
+            "  until started again, p50 / p99 (s)",
+            (f"{percentile(recovered, 0.5):.2f} / {percentile(recovered, 0.99):.2f}"),
+        )
+    statuses = Counter((answer.what, answer.status) for answer in records.answers)
+    for (what, status), count in sorted(statuses.items()):
+        yield f"requests: {what}, {status or 'no answer'}", f"{count:,}"
+
+
+def recoveries(records: Records) -> Iterator[float]:
+    """Seconds from the kill of a process that was running a task to the next start of that task."""
+    overs = {effect.token for effect in records.effects if effect.event is not Event.START}
+    begun = starts(records)
+    for fault in records.faults:
+        killed = [
+            effect
+            for effect in begun
+            if fault.killed and effect.pid in fault.pids and effect.token not in overs
+        ]
+        for victim in killed:
+            again = [other.at for other in begun if other.task == victim.task]
+            later = [at for at in again if at > fault.began_at]
+            yield from (at - fault.began_at for at in later[:1])
+
+
+def percentile(ordered: Sequence[float], part: float) -> float:
+    return ordered[min(int(part * len(ordered)), len(ordered) - 1)]
