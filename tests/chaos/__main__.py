@@ -14,6 +14,7 @@ from types import FrameType
 from tests.chaos import stage
 from tests.chaos.plan import Kind
 
+INTERRUPTED = 128 + signal.SIGINT
 SHOWN = 40
 """Violations that are printed; the first few tell what is wrong."""
 
@@ -31,8 +32,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             wrong = perform(scene, seed, options.seconds)
             if wrong:
                 keep_the_ledger(folder)
+    except KeyboardInterrupt:
+        say("interrupted")
+        return INTERRUPTED
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
         if wrong:
             say(f"logs and the ledger are kept in {folder}")
         else:

@@ -8,7 +8,7 @@ import httpx
 from django.db import Error, connections
 
 from scheduling import clock, ledger
-from scheduling.errors import LimitExceeded
+from scheduling.errors import LimitExceeded, Overloaded
 from tests.chaos import tasks
 from tests.chaos.load import Desk, Wanted, timed
 from tests.chaos.records import Answer
@@ -139,7 +139,7 @@ class Python(Desk):
                 return ask()
             except LimitExceeded as error:
                 return 429, task, error.limit
-            except Error as error:
+            except (Error, Overloaded) as error:
                 connections.close_all()
                 return 503, task, type(error).__name__
 

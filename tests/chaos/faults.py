@@ -42,11 +42,14 @@ class Faults:
                 self._go_on(heapq.heappop(self._under_way)[2])
             time.sleep(LOOK)
 
+    def undo(self) -> None:
+        """Everything that stands, however the run ends."""
+        while self._under_way:
+            self._under_way.pop()[2].close()
+
     def calm(self) -> None:
-        """Undo all that stands. Clocks are set ahead instead: what a stepped clock put off is due then."""
-        for _, _, course in self._under_way:
-            course.close()
-        self._under_way.clear()
+        """Undo all but the clocks. These are set ahead: what a stepped clock put off is due then."""
+        self.undo()
         for clock in self._stage.clocks:
             clock.step(2 * clocks.HOUR)
         self.keep_up()

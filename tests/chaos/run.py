@@ -3,11 +3,9 @@
 import os
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import httpx
 from django.core.management import call_command
@@ -20,16 +18,13 @@ from scheduling.models.task import TaskQuerySet
 from scheduling.states import TERMINAL
 from tenants.models import ApiToken, Tenant
 from tests.chaos import effects, plan, remains, witness
-from tests.chaos.actor import Actor
-from tests.chaos.desks import Api, Python
+from tests.chaos.cast import Cast, hire
 from tests.chaos.faults import Faults
-from tests.chaos.load import TENANTS, ZOMBIES_TENANT, Caller
+from tests.chaos.load import TENANTS, ZOMBIES_TENANT
 from tests.chaos.processes import until_true
 from tests.chaos.records import Records
 from tests.chaos.stage import Stage
 from tests.chaos.strikes import PATIENCE
-from tests.chaos.switch import OPERATORS, TENANTS_OWN, Switch
-from tests.chaos.zombie import Zombie
 
 Say = Callable[[str], None]
 
@@ -38,8 +33,6 @@ TO_DRAIN = 120.0
 """Seconds. Bounds for what never ends; retries and backlogs are short."""
 PROGRESS = 2.0
 LOOK = 0.1
-HTTP_CALLERS = 3
-ZOMBIES = 2
 
 
 def play(stage: Stage, seed: str, seconds: float, say: Say) -> Records:
@@ -51,15 +44,23 @@ def play(stage: Stage, seed: str, seconds: float, say: Say) -> Records:
     cast = hire(stage, seed)
     observer = witness.Observer()
     observer.start()
-    for actor in cast.everybody():
-        actor.start()
-    faults.run(plan.plan(seed, seconds, stage.possible()), seconds)
-    say("faults stop")
-    faults.calm()
+    try:
+        for actor in cast.everybody():
+            actor.start()
+        faults.run(plan.plan(seed, seconds, stage.possible()), seconds)
+        say("faults stop")
+        faults.calm()
+    finally:
+        faults.undo()
     cast.leave()
     drain(faults, say)
     observer.stop()
     stop(stage, faults)
+    return evidence(stage, cast, faults, observer)
+
+
+def evidence(stage: Stage, cast: Cast, faults: Faults, observer: witness.Observer) -> Records:
+    """When everything has stopped."""
     return Records(
         lease=plan.LEASE,
         answers=[answer for actor in cast.everybody() for answer in actor.answers],
@@ -102,40 +103,6 @@ def is_ready(stage: Stage) -> bool:
         web = httpx.get(f"{stage.web_url}/healthz").status_code == 200
         return web and WorkerProcess.objects.count() >= len(stage.supervisors)
     return False
-
-
-@dataclass(frozen=True)
-class Cast:
-    """Everybody who wants something of the ledger, beside the workers."""
-
-    callers: Sequence[Caller]
-    switches: Sequence[Switch]
-    zombies: Sequence[Zombie]
-
-    def everybody(self) -> list[Actor[Any]]:
-        return [*self.callers, *self.switches, *self.zombies]
-
-    def leave(self) -> None:
-        """All of them, when they have finished what they are at."""
-        for actor in self.everybody():
-            actor.ask_to_stop()
-        for actor in self.everybody():
-            actor.join()
-
-    def complaints(self) -> list[str]:
-        return [f"{one.name} broke off" for one in self.everybody() if not one.ended_well]
-
-
-def hire(stage: Stage, seed: str) -> Cast:
-    api = partial(Api, stage.web_url)
-    return Cast(
-        [
-            *(Caller(f"http-{number}", seed, api) for number in range(HTTP_CALLERS)),
-            Caller("python", seed, Python),
-        ],
-        [Switch("operator", seed, api, OPERATORS), Switch("tenants", seed, api, TENANTS_OWN)],
-        [Zombie(f"zombie-{number}", seed) for number in range(ZOMBIES)],
-    )
 
 
 def drain(faults: Faults, say: Say) -> None:

@@ -5,11 +5,13 @@ These run into it all the time.
 """
 
 from collections.abc import Callable
+from json import dumps
 from uuid import uuid4
 
 from django.db import DatabaseError, IntegrityError, InterfaceError, connections, transaction
 
 from scheduling import ledger
+from scheduling.errors import LimitExceeded, Overloaded
 from scheduling.ledger import Claim, NewTask, Settlement, Succeed
 from tenants.models import Tenant
 from tests.chaos import plan
@@ -52,7 +54,7 @@ class Zombie(Actor[Verbs]):
                     ledger.renew([claim], lease=plan.TERM)
                 note(claim, Event.END)
                 self.answers.append(timed("settle", lambda: settle(claim)))  # noqa: B023  # at once
-        except (DatabaseError, InterfaceError):
+        except (DatabaseError, InterfaceError, LimitExceeded, Overloaded):
             desk.close()
 
     def _claim(self, seconds: float) -> list[Claim]:
@@ -60,7 +62,10 @@ class Zombie(Actor[Verbs]):
         with transaction.atomic():
             tenant = Tenant.objects.get(slug=ZOMBIES_TENANT.slug)
             task = NewTask(
-                tenant_id=tenant.pk, name="chaos.work", queue=QUEUE, kwargs={"seconds": seconds}
+                tenant_id=tenant.pk,
+                name="chaos.work",
+                queue=QUEUE,
+                kwargs_json=dumps({"seconds": seconds}),
             )
             ledger.enqueue([task])
             found = ledger.claim(self._worker, limit=1, queues={QUEUE}, lease=plan.TERM)
