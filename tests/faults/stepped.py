@@ -54,10 +54,14 @@ def library() -> str:
     pytest.skip("Needs libfaketime (the package faketime), which is not installed.")
 
 
-def forget(pid: int) -> None:
-    """What a program that was killed has left of the library's."""
-    for left in SHARED_MEMORY.glob(f"*faketime*_{pid}"):
-        left.unlink()
+@contextmanager
+def no_litter() -> Iterator[None]:
+    """Programs that were killed leave shared memory of the library's behind: away with it in the end."""
+    before = set(SHARED_MEMORY.glob("*faketime*"))
+    yield
+    for left in set(SHARED_MEMORY.glob("*faketime*")) - before:
+        if not Path("/proc", left.name.rpartition("_")[2]).exists():
+            left.unlink()
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from tests.app import tasks
 from tests.faults.conftest import Start
 from tests.faults.kit import Effects, Workers, enqueue, outcomes, the_task, wait_for_state
 from tests.faults.servers import ledger_at, own_server
-from tests.faults.stepped import Steps, forget, this_process_as_well
+from tests.faults.stepped import Steps, no_litter, this_process_as_well
 from tests.waiting import until
 
 SHORT_LEASE = "--lease-seconds=1"
@@ -27,8 +27,11 @@ A_LEASE = 5
 
 
 @pytest.fixture
-def steps(transactional_db: None) -> Steps:
-    return Steps(Path(settings.DATA_DIR))  # where a server that runs as somebody else can read it
+def steps(transactional_db: None) -> Iterator[Steps]:
+    with no_litter():
+        yield Steps(
+            Path(settings.DATA_DIR)
+        )  # where a server that runs as somebody else can read it
 
 
 @pytest.fixture
@@ -43,7 +46,6 @@ def start_stepped(steps: Steps, start_workers: Start) -> Iterator[Callable[[], W
     yield start
     for workers in started:
         workers.kill_all()
-        forget(workers.supervisor.pid)
 
 
 @pytest.fixture
