@@ -1,6 +1,6 @@
 """Claiming: picking what runs next, and by whom."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -68,8 +68,10 @@ class _Claiming:
         self.db, self.worker, self.limit, self.queues, self.lease = db, worker, limit, queues, lease
         self.pool = pool_of(queues)
         self.given_now = now
-        self.reached, self.now = db.take_turn(now, self.pool)
-        self.switch = KillSwitch.at(self.now)
+        self.width = max(limit, FEWEST_LANES)
+        self.turn = db.begin_claim(queues, self.width, now, self.pool)
+        self.reached, self.now = self.turn.reached, self.turn.at
+        self.switch = KillSwitch(tuple(self.turn.pauses))
         self.lanes: dict[int, LaneShare] = {}
         """Ready lanes, from the one that stands first on, without those that a pause covers."""
         self.passed = 0
@@ -85,14 +87,16 @@ class _Claiming:
     def run(self) -> Claims:
         if self.switch.stops_everything:
             return Claims()
+        self._see(self.turn.lanes, self.width)
         round_ = self._round()
-        claims, buried = self._start(round_)
-        retired = self._serve(round_)
-        return Claims(claims, contended=buried or bool(self.unsure) or not retired)
+        serving = self._serving(round_)
+        if not serving.turns:
+            return Claims(contended=bool(self.unsure))
+        claims, is_done = self._start(round_, serving)
+        return Claims(claims, contended=bool(self.unsure) or not is_done)
 
     def _round(self) -> Round:
         """Plan, look whether the lanes have what the plan asks of them, and plan again until they do."""
-        self._see_more_lanes()
         while True:
             round_ = plan(self.lanes.values(), self.limit, self.reached, self.ends)
             wanting = {
@@ -115,8 +119,11 @@ class _Claiming:
         return is_full and round_.reached <= max(self.seen_until, self.reached)
 
     def _see_more_lanes(self) -> None:
-        width = max(self.limit, FEWEST_LANES, self.passed)
-        lanes = self.db.ready_lanes(self.queues, self.passed, width)
+        width = max(self.width, self.passed)
+        self._see(self.db.ready_lanes(self.queues, self.passed, width), width)
+
+    def _see(self, lanes: Sequence[LaneShare], width: int) -> None:
+        """Take in the next lanes, of at most so many."""
         paused = {lane.lane_id for lane in lanes if self.switch.stops_lane(lane)}
         held = self.db.hold_lanes(paused) if paused else 0
         self.lanes |= {lane.lane_id: lane for lane in lanes if lane.lane_id not in paused}
@@ -148,17 +155,18 @@ class _Claiming:
         self.found[lane.lane_id] = [head for head in heads if head.task_id not in held]
         self.ends[lane.lane_id] = len(self.found[lane.lane_id])
 
-    def _start(self, round_: Round) -> tuple[list[Claim], bool]:
-        """Lease what the round chose. Tasks whose deadline has passed become dead letters instead."""
+    def _start(self, round_: Round, serving: Serving) -> tuple[list[Claim], bool]:
+        """Lease what the round chose; whether nothing is left to look at.
+
+        Tasks whose deadline has passed become dead letters instead.
+        """
         queues = {lane_id: iter(heads) for lane_id, heads in self.found.items()}
-        chosen = [next(queues[lane_id]) for lane_id in round_.order]
-        if not chosen:
-            return [], False
-        lanes = [self.lanes[head.lane_id] for head in chosen]
-        pairs = list(zip(chosen, lanes, strict=True))
-        self.now, rows = self.db.start(pairs, self.worker, self.lease, self.given_now)
+        pairs = [(next(queues[lane_id]), self.lanes[lane_id]) for lane_id in round_.order]
+        self.now, rows, are_retired = self.db.start(
+            pairs, self.worker, self.lease, self.given_now, serving
+        )
         started = {row.task_id: row for row in rows}
-        late = [head.task_id for head in chosen if head.task_id not in started]
+        late = [head.task_id for head, _ in pairs if head.task_id not in started]
         if late:
             bury(self.db, late, self.now)
         expires_at = self.now + self.lease
@@ -167,7 +175,7 @@ class _Claiming:
             for head, lane in pairs
             if head.task_id in started
         ]
-        return claims, bool(late)
+        return claims, are_retired and not late
 
     def _claim(self, task: Started, head: Head, lane: LaneShare, expires_at: datetime) -> Claim:
         return Claim(
@@ -192,25 +200,21 @@ class _Claiming:
             trace_context=task.trace_context,
         )
 
-    def _serve(self, round_: Round) -> bool:
-        """Move tenants and lanes on, and retire the lanes of which the round took the last ready task."""
+    def _serving(self, round_: Round) -> Serving:
+        """Where tenants and lanes are after the round, and the lanes of which it takes the last ready task."""
         counts = round_.counts
         empty = {lane_id for lane_id, end in self.ends.items() if counts[lane_id] >= end}
         empty -= self.unsure
-        if not counts and not empty:
-            return True
         stood = {
             self.lanes[lane_id].tenant_id: self.lanes[lane_id].virtual_time for lane_id in empty
         }
-        return self.db.serve_lanes(
-            Serving(
-                pool=self.pool,
-                queues=self.queues,
-                reached=round_.reached,
-                turns={**stood, **round_.turns},
-                served_at=round_.served_at,
-                empty=empty,
-            )
+        return Serving(
+            pool=self.pool,
+            queues=self.queues,
+            reached=round_.reached,
+            turns={**stood, **round_.turns},
+            served_at=round_.served_at,
+            empty=empty,
         )
 
 

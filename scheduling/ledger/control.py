@@ -46,7 +46,7 @@ def pause(
     """
     scope = scope_of(tenant, queue, name)
     with transaction.atomic():
-        _, now = dialect().take_turn(now)
+        now = dialect().take_turn(now)
         standing = Pause.objects.in_force(now).filter(scope=scope, by_tenant=by_tenant).first()
         row, _ = Pause.objects.update_or_create(
             scope=scope,
@@ -80,7 +80,7 @@ def resume(
     A wider or narrower pause stands, and the receipt tells of what still covers the scope.
     """
     with transaction.atomic():
-        _, now = dialect().take_turn(now)
+        now = dialect().take_turn(now)
         lifted = Pause.objects.filter(scope=scope_of(tenant, queue, name))
         if by_tenant:
             lifted = lifted.filter(by_tenant=True)

@@ -2,10 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Protocol
-
-from scheduling.ledger.dialects import dialect
 
 
 class InLane(Protocol):
@@ -17,14 +14,12 @@ class InLane(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KillSwitch:
-    """The pauses in force at one instant: (tenant or None, queue or "", name or "") each."""
+    """The pauses in force at one instant: (tenant or None, queue or "", name or "") each.
+
+    A claim reads them in its own transaction, so it obeys what was committed before.
+    """
 
     pauses: tuple[tuple[int | None, str, str], ...]
-
-    @classmethod
-    def at(cls, now: datetime) -> "KillSwitch":
-        """Read in the claim's own transaction: what was committed before it is obeyed."""
-        return cls(tuple(dialect().pauses(now)))
 
     @property
     def stops_everything(self) -> bool:

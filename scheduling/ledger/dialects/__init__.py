@@ -24,6 +24,7 @@ from scheduling.ledger.dialects.interface import (
     Started,
     Tally,
     Token,
+    Turn,
 )
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "Started",
     "Tally",
     "Token",
+    "Turn",
     "devote_this_thread",
     "dialect",
 ]

@@ -12,7 +12,6 @@ from typing import Protocol
 from uuid import UUID
 
 from scheduling.ledger.values import Claim, HeldLease, NewTask
-from scheduling.models import Dispatch
 from scheduling.states import Outcome, Readiness, TaskState
 
 Token = tuple[UUID, int, UUID]
@@ -36,6 +35,19 @@ class LaneShare:
     def place(self) -> tuple[float, float, int]:
         """Lanes are served in this order."""
         return self.virtual_time, self.served_at, self.lane_id
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a claim begins with."""
+
+    reached: float
+    """By the dispatch of its pool, in virtual time."""
+    at: datetime
+    pauses: Sequence[tuple[int | None, str, str]]
+    """Those in force, as (tenant, queue, name)."""
+    lanes: Sequence[LaneShare]
+    """Ready ones, the first that are served."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,19 +211,16 @@ class Dialect(Protocol):
 
     # Claim
 
-    def take_turn(
-        self, now: datetime | None, pool: str = Dispatch.EVERY_QUEUE
-    ) -> tuple[float, datetime]:
-        """Wait for the turn to claim, and hold it until commit.
+    def take_turn(self, now: datetime | None) -> datetime:
+        """Wait until no claim is under way, and let none begin before commit; the instant then."""
 
-        Answers the virtual time that the dispatch of this pool has reached, and the instant.
-        """
-
-    def pauses(self, now: datetime) -> list[tuple[int | None, str, str]]:
-        """The pauses in force, as (tenant, queue, name)."""
+    def begin_claim(
+        self, queues: Collection[str] | None, limit: int, now: datetime | None, pool: str
+    ) -> Turn:
+        """Wait for the turn to claim, hold it until commit, and look: all else is read after."""
 
     def ready_lanes(self, queues: Collection[str] | None, skip: int, limit: int) -> list[LaneShare]:
-        """Ready lanes in the order in which they are served."""
+        """Ready lanes in the order in which they are served, those after the first `skip`."""
 
     def heads(self, wanted: Mapping[int, int], *, named: bool) -> list[Head]:
         """For each lane the first so many ready schedules, in dispatch order, locked."""
@@ -224,17 +233,14 @@ class Dialect(Protocol):
         worker: UUID,
         lease: timedelta,
         now: datetime | None,
-    ) -> tuple[datetime, list[Started]]:
+        serving: Serving,
+    ) -> tuple[datetime, list[Started], bool]:
         """Take tasks out of their schedules, and lease them to the worker under a new generation.
 
         Those past their deadline, or that cannot be read, are left as they are, and not in the answer. The
         instant of it is later than that of every end of a lease that the claim has seen.
-        """
-
-    def serve_lanes(self, round_: Serving) -> bool:
-        """Write where tenants, lanes and dispatch have got to, and retire the lanes found empty.
-
-        False: one of the empty ones may just be getting work, so it was left ready.
+        Also writes where tenants, lanes and dispatch have got to, and retires the lanes found empty. False: one of
+        those may just be getting work, so it was left ready.
         """
 
     def hold_lanes(self, lane_ids: Collection[int]) -> int:

@@ -9,7 +9,8 @@ several rows locks them first, in the order of their keys.
 Many rows go in as arrays (`unnest`): one round trip, one plan.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -30,6 +31,7 @@ from scheduling.ledger.dialects.interface import (
     Started,
     Tally,
     Token,
+    Turn,
 )
 from scheduling.ledger.values import HeldLease, NewTask
 from scheduling.models import Dispatch
@@ -178,7 +180,8 @@ FIRST_TURN = """
 """
 PAUSES = """
     SELECT tenant_id, queue, name FROM scheduling_pause
-    WHERE lifted_at IS NULL AND (expires_at IS NULL OR expires_at > %s)
+    WHERE lifted_at IS NULL
+      AND (expires_at IS NULL OR expires_at > coalesce(%s::timestamptz, clock_timestamp()))
 """
 READY_LANES = f"""
     SELECT lane.id, lane.tenant_id, tenant.slug, lane.queue, lane.virtual_time, lane.served_at,
@@ -525,28 +528,44 @@ class Postgres:
 
     # Claim
 
-    def take_turn(
-        self, now: datetime | None, pool: str = Dispatch.EVERY_QUEUE
-    ) -> tuple[float, datetime]:
-        pools = sorted({Dispatch.EVERY_QUEUE, pool})
+    def take_turn(self, now: datetime | None) -> datetime:
+        _, at = self._take_turn(now, Dispatch.EVERY_QUEUE)
+        return at
+
+    def begin_claim(
+        self, queues: Collection[str] | None, limit: int, now: datetime | None, pool: str
+    ) -> Turn:
+        """In one round trip, but for the first claim of a pool."""
+        pools = _pools(pool)
+        with self._together():
+            turn = self._run(TAKE_TURN, [pools])
+            pauses = self._run(PAUSES, [now])
+            lanes = self._ready_lanes(queues, 0, limit)
+        rows = turn.fetchall()
+        if len(rows) < len(pools):
+            self._take_turn(now, pool)
+            return self.begin_claim(queues, limit, now, pool)
+        reached, at = _reached(rows, now, pool)
+        return Turn(reached, at, pauses.fetchall(), [LaneShare(*row) for row in lanes])
+
+    def _take_turn(self, now: datetime | None, pool: str) -> tuple[float, datetime]:
+        pools = _pools(pool)
         rows = self._run(TAKE_TURN, [pools]).fetchall()
         if len(rows) < len(pools):
             for one in (Dispatch.EVERY_QUEUE, pool):  # only who holds the first adds another
                 self._run(FIRST_TURN, [one])
                 self._run(TAKE_TURN, [[one]])
-            return self.take_turn(now, pool)
-        reached = {name: virtual_time for name, virtual_time, _ in rows}
-        return reached[pool], now or _utc(rows[-1][2])
-
-    def pauses(self, now: datetime) -> list[tuple[int | None, str, str]]:
-        return list(self._run(PAUSES, [now]))
+            return self._take_turn(now, pool)
+        return _reached(rows, now, pool)
 
     def ready_lanes(self, queues: Collection[str] | None, skip: int, limit: int) -> list[LaneShare]:
+        return [LaneShare(*row) for row in self._ready_lanes(queues, skip, limit)]
+
+    def _ready_lanes(self, queues: Collection[str] | None, skip: int, limit: int) -> Any:
         values: dict[str, Any] = {"skip": skip, "limit": limit}
         if queues is None:
-            return [LaneShare(*row) for row in self._run(READY_LANES_ANY_QUEUE, values)]
-        values["queues"] = list(set(queues))
-        return [LaneShare(*row) for row in self._run(READY_LANES_IN_QUEUES, values)]
+            return self._run(READY_LANES_ANY_QUEUE, values)
+        return self._run(READY_LANES_IN_QUEUES, {**values, "queues": list(set(queues))})
 
     def heads(self, wanted: Mapping[int, int], *, named: bool) -> list[Head]:
         rows = self._run(NAMED_HEADS if named else UNNAMED_HEADS, _columns(wanted.items(), 2))
@@ -561,7 +580,13 @@ class Postgres:
         worker: UUID,
         lease: timedelta,
         now: datetime | None,
-    ) -> tuple[datetime, list[Started]]:
+        serving: Serving,
+    ) -> tuple[datetime, list[Started], bool]:
+        """An empty lane is locked before the statement that looks whether it still is.
+
+        A lane that somebody else is activating, found ready already, keeps its virtual time: a claim
+        does not wait for what may be a long transaction.
+        """
         values = {
             "now": now,
             "tasks": _uuids(head.task_id for head, _ in chosen),
@@ -569,33 +594,31 @@ class Postgres:
             "lease": lease,
             "seconds": lease.total_seconds(),
         }
-        rows = self._run(START, values).fetchall()
-        return _utc(rows[0][0]), [Started(*row) for _, *row in rows if row[0]]
+        with self._together():
+            rows = self._run(START, values)
+            empty = self._run(LOCK_EMPTY_LANES, [sorted(serving.empty)]) if serving.empty else ()
+            lanes = () if serving.empty else self._serve_lanes(serving, [])
+        if serving.empty:
+            lanes = self._serve_lanes(serving, [lane_id for (lane_id,) in empty])
+        retired = {lane_id for lane_id, is_retired in lanes if is_retired}
+        (at, *first), *others = rows.fetchall()
+        started = [first, *(row for _, *row in others)] if first[0] else []
+        return _utc(at), [Started(*row) for row in started], retired.issuperset(serving.empty)
 
-    def serve_lanes(self, round_: Serving) -> bool:
-        """An empty lane is locked before the statement that looks whether it still is.
-
-        A lane that somebody else is activating, found ready already, keeps its virtual time: a claim
-        does not wait for what may be a long transaction.
-        """
-        empty = self._run(LOCK_EMPTY_LANES, [sorted(round_.empty)]) if round_.empty else []
-        tenants, turns = _columns(round_.turns.items(), 2)
-        lanes, served_at = _columns(round_.served_at.items(), 2)
-        rows = self._run(
-            SERVE_LANES,
-            {
-                "tenants": tenants,
-                "turns": turns,
-                "lanes": lanes,
-                "served_at": served_at,
-                "queues": None if round_.queues is None else list(round_.queues),
-                "empty": [lane_id for (lane_id,) in empty],
-                "reached": round_.reached,
-                "pool": round_.pool,
-            },
-        )
-        retired = {lane_id for lane_id, is_retired in rows if is_retired}
-        return retired.issuperset(round_.empty)
+    def _serve_lanes(self, serving: Serving, empty: list[int]) -> Any:
+        tenants, turns = _columns(serving.turns.items(), 2)
+        lanes, served_at = _columns(serving.served_at.items(), 2)
+        values = {
+            "tenants": tenants,
+            "turns": turns,
+            "lanes": lanes,
+            "served_at": served_at,
+            "queues": None if serving.queues is None else list(serving.queues),
+            "empty": empty,
+            "reached": serving.reached,
+            "pool": serving.pool,
+        }
+        return self._run(SERVE_LANES, values)
 
     def hold_lanes(self, lane_ids: Collection[int]) -> int:
         return int(self._run(HOLD_LANES, [sorted(lane_ids)]).rowcount)
@@ -702,6 +725,13 @@ class Postgres:
     def listen(self) -> Listener:
         return notifications.NotificationListener()
 
+    @contextmanager
+    def _together(self) -> Iterator[None]:
+        """Statements inside are sent at once, and what they answer is read after."""
+        self._connection.ensure_connection()
+        with self._connection.wrap_database_errors, self._connection.connection.pipeline():
+            yield
+
     def _run(self, statement: str, values: Any = ()) -> Any:
         """Execute on a cursor of the driver's own, for which the server prepares what it is sent again.
 
@@ -715,6 +745,18 @@ class Postgres:
 def _columns(rows: Collection[Sequence[Any]], width: int) -> list[list[Any]]:
     """Rows as the arrays that `unnest` takes."""
     return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(width)]
+
+
+def _pools(pool: str) -> list[str]:
+    """Whose rows a claim of this pool locks."""
+    return sorted({Dispatch.EVERY_QUEUE, pool})
+
+
+def _reached(
+    rows: Sequence[tuple[str, float, datetime]], now: datetime | None, pool: str
+) -> tuple[float, datetime]:
+    reached = {name: virtual_time for name, virtual_time, _ in rows}
+    return reached[pool], now or _utc(rows[-1][2])
 
 
 def _uuids(values: Iterable[UUID]) -> str:

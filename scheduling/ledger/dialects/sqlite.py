@@ -29,9 +29,9 @@ from scheduling.ledger.dialects.interface import (
     Started,
     Tally,
     Token,
+    Turn,
 )
 from scheduling.ledger.values import HeldLease, NewTask
-from scheduling.models import Dispatch
 from scheduling.sqlite.short import ShortTransaction
 from scheduling.states import Readiness
 
@@ -310,17 +310,24 @@ class SQLite:
 
     # Claim
 
-    def take_turn(
-        self, now: datetime | None, pool: str = Dispatch.EVERY_QUEUE
-    ) -> tuple[float, datetime]:
-        """The transaction is the turn. A claim that finds nothing writes nothing, and syncs nothing."""
+    def take_turn(self, now: datetime | None) -> datetime:
+        """The transaction is the turn."""
+        return now or self.now()
+
+    def begin_claim(
+        self, queues: Collection[str] | None, limit: int, now: datetime | None, pool: str
+    ) -> Turn:
+        """A claim that finds nothing writes nothing, and syncs nothing."""
         row = self._run(REACHED, [pool]).fetchone()
         if row is None:
             self._run(FIRST_TURN, [pool])
-        return row[0] if row else 0.0, now or self.now()
-
-    def pauses(self, now: datetime) -> list[tuple[int | None, str, str]]:
-        return list(self._run(PAUSES, [_text(now)]))
+        now = now or self.now()
+        return Turn(
+            reached=row[0] if row else 0.0,
+            at=now,
+            pauses=list(self._run(PAUSES, [_text(now)])),
+            lanes=self.ready_lanes(queues, 0, limit),
+        )
 
     def ready_lanes(self, queues: Collection[str] | None, skip: int, limit: int) -> list[LaneShare]:
         if queues is None:
@@ -360,7 +367,8 @@ class SQLite:
         worker: UUID,
         lease: timedelta,
         now: datetime | None,
-    ) -> tuple[datetime, list[Started]]:
+        serving: Serving,
+    ) -> tuple[datetime, list[Started], bool]:
         now = now or self.now()
         heads = {head.task_id.hex: (head, lane) for head, lane in chosen}
         rows = self._run(START, [json.dumps(list(heads)), _text(now)])
@@ -385,9 +393,10 @@ class SQLite:
                 for row, head, lane in leases
             ],
         )
-        return now, started
+        self._serve_lanes(serving)
+        return now, started, True
 
-    def serve_lanes(self, round_: Serving) -> bool:
+    def _serve_lanes(self, round_: Serving) -> None:
         queues = None if round_.queues is None else json.dumps(list(round_.queues))
         self._run_many(
             MOVE_TENANT,
@@ -397,7 +406,6 @@ class SQLite:
         if round_.empty:
             self._run(RETIRE_LANES, [json.dumps(list(round_.empty))])
         self._run(MOVE_DISPATCH, [round_.reached, round_.pool])
-        return True
 
     def hold_lanes(self, lane_ids: Collection[int]) -> int:
         return int(self._run(HOLD_LANES, [json.dumps(list(lane_ids))]).rowcount)
