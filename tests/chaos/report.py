@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tests.chaos.records import Event, Records
+from tests.chaos.records import Event, Records, Token
 from tests.chaos.rules import ENQUEUES, starts
 
 
@@ -24,9 +24,11 @@ def figures(records: Records) -> Iterator[tuple[str, str]]:
     yield "attempts started", f"{len(starts(records)):,}"
     yield "attempts that ended well", f"{outcomes['succeeded']:,}"
     yield "leases lost", f"{outcomes['lost']:,}"
+    yield "  charged though no handler had started", f"{len(never_started(records)):,}"
     yield "claims released", f"{outcomes['released']:,}"
     yield "refused as stale", f"{records.refusals:,}"
     yield "pauses answered", f"{len(records.pauses):,}"
+    yield "stalls of the machine, which excuse a lost lease", f"{len(records.stalls):,}"
     yield "recoveries after a kill", f"{len(recovered):,}"
     if recovered:
         yield (
@@ -38,20 +40,23 @@ def figures(records: Records) -> Iterator[tuple[str, str]]:
         yield f"requests: {what}, {status or 'no answer'}", f"{count:,}"
 
 
+def never_started(records: Records) -> set[Token]:
+    """Supervisor and processes that die together leave nobody who knows which claims were started."""
+    lost = {token for token, outcome in records.attempts.items() if outcome == "lost"}
+    return lost - {effect.token for effect in starts(records)}
+
+
 def recoveries(records: Records) -> Iterator[float]:
     """Seconds from the kill of a process that was running a task to the next start of that task."""
     overs = {effect.token for effect in records.effects if effect.event is not Event.START}
     begun = starts(records)
     for fault in records.faults:
-        killed = [
-            effect
-            for effect in begun
-            if fault.killed and effect.pid in fault.pids and effect.token not in overs
-        ]
-        for victim in killed:
-            again = [other.at for other in begun if other.task == victim.task]
-            later = [at for at in again if at > fault.began_at]
-            yield from (at - fault.began_at for at in later[:1])
+        running = [one for one in begun if one.at < fault.began_at and one.token not in overs]
+        for victim in running:
+            if fault.killed and victim.pid in fault.pids:
+                again = [one.at for one in begun if one.task == victim.task]
+                later = [at for at in again if at > fault.began_at]
+                yield from (at - fault.began_at for at in later[:1])
 
 
 def percentile(ordered: Sequence[float], part: float) -> float:
