@@ -38,8 +38,10 @@ class Actor(ABC, Generic[D]):
     def ask_to_stop(self) -> None:
         self._stop.set()
 
-    def join(self) -> None:
-        self._thread.join()
+    def has_left(self, patience: float) -> bool:
+        """Wait so many seconds for it."""
+        self._thread.join(patience)
+        return not self._thread.is_alive()
 
     def _run(self) -> None:
         desk = self._desk()

@@ -1,6 +1,6 @@
 """Everybody who wants something of the ledger, beside the workers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ from tests.chaos.zombie import Zombie
 
 HTTP_CALLERS = 3
 ZOMBIES = 2
+LOOK = 0.1
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,13 @@ class Cast:
     def everybody(self) -> list[Actor[Any]]:
         return [*self.callers, *self.switches, *self.zombies]
 
-    def leave(self) -> None:
-        """All of them, when they have finished what they are at."""
+    def leave(self, meanwhile: Callable[[], None]) -> None:
+        """All of them, when they have finished what they are at, for which they may need a web server."""
         for actor in self.everybody():
             actor.ask_to_stop()
         for actor in self.everybody():
-            actor.join()
+            while not actor.has_left(LOOK):
+                meanwhile()
 
     def complaints(self) -> list[str]:
         return [f"{one.name} broke off" for one in self.everybody() if not one.ended_well]

@@ -52,7 +52,7 @@ def play(stage: Stage, seed: str, seconds: float, say: Say) -> Records:
         faults.calm()
     finally:
         faults.undo()
-    cast.leave()
+    cast.leave(meanwhile=faults.keep_up)
     drain(faults, say)
     observer.stop()
     stop(stage, faults)
