@@ -14,7 +14,6 @@ def table(records: Records) -> str:
 def figures(records: Records) -> Iterator[tuple[str, str]]:
     for kind, count in sorted(Counter(fault.kind for fault in records.faults).items()):
         yield f"fault: {kind}", f"{count:,}"
-    recovered = sorted(recoveries(records))
     outcomes = Counter(records.attempts.values())
     known = {answer.task for answer in records.answers if answer.what in ENQUEUES and answer.task}
     yield "tasks accepted, as callers know", f"{len(known):,}"
@@ -29,11 +28,11 @@ def figures(records: Records) -> Iterator[tuple[str, str]]:
     yield "refused as stale", f"{records.refusals:,}"
     yield "pauses answered", f"{len(records.pauses):,}"
     yield "stalls of the machine, which excuse a lost lease", f"{len(records.stalls):,}"
-    yield "recoveries after a kill", f"{len(recovered):,}"
-    if recovered:
+    for kind, seconds in sorted(recoveries(records).items()):
+        yield f"recoveries: {kind}", f"{len(seconds):,}"
         yield (
             "  until started again, p50 / p99 (s)",
-            (f"{percentile(recovered, 0.5):.2f} / {percentile(recovered, 0.99):.2f}"),
+            (f"{percentile(seconds, 0.5):.2f} / {percentile(seconds, 0.99):.2f}"),
         )
     statuses = Counter((answer.what, answer.status) for answer in records.answers)
     for (what, status), count in sorted(statuses.items()):
@@ -46,8 +45,13 @@ def never_started(records: Records) -> set[Token]:
     return lost - {effect.token for effect in starts(records)}
 
 
-def recoveries(records: Records) -> Iterator[float]:
-    """Seconds from the kill of a process that was running a task to the next start of that task."""
+def recoveries(records: Records) -> dict[str, list[float]]:
+    """By kind of kill: seconds from the end of a process that ran a task to the next start of that task.
+
+    In ascending order. Caps, pauses, other faults and backoffs are part of them, and stepped clocks draw
+    some out to the end of the run.
+    """
+    found: dict[str, list[float]] = {}
     overs = {effect.token for effect in records.effects if effect.event is not Event.START}
     begun = starts(records)
     for fault in records.faults:
@@ -55,8 +59,9 @@ def recoveries(records: Records) -> Iterator[float]:
         for victim in running:
             if fault.killed and victim.pid in fault.pids:
                 again = [one.at for one in begun if one.task == victim.task]
-                later = [at for at in again if at > fault.began_at]
-                yield from (at - fault.began_at for at in later[:1])
+                later = [at - fault.began_at for at in again if at > fault.began_at]
+                found.setdefault(fault.kind, []).extend(later[:1])
+    return {kind: sorted(seconds) for kind, seconds in found.items() if seconds}
 
 
 def percentile(ordered: Sequence[float], part: float) -> float:

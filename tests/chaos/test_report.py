@@ -25,7 +25,7 @@ def test_recovery_lasts_from_the_kill_of_the_holder_to_the_next_start() -> None:
         ],
     )
 
-    assert list(recoveries(records)) == [0.5]
+    assert recoveries(records) == {"kill": [0.5]}
 
 
 @pytest.mark.parametrize(("part", "value"), [(0.0, 1.0), (0.5, 3.0), (0.99, 4.0)])
