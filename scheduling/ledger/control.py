@@ -136,6 +136,8 @@ def _put_back(row: Pause, limit: int) -> int:
     tasks = list(found.values_list("pk", "lane_id")[:limit])
     ready = {*held, *(lane_id for _, lane_id in tasks)}
     db.share_lane_ids(ready)
+    ready = db.free_lanes(ready)  # what waits in the others is put back once they are free
+    tasks = [(task_id, lane_id) for task_id, lane_id in tasks if lane_id in ready]
     if tasks:
         Schedule.objects.filter(pk__among=[task_id for task_id, _ in tasks]).update(
             readiness=Readiness.READY

@@ -156,21 +156,26 @@ def schedule(
 
 
 def place(db: Dialect, rows: Sequence[tuple[UUID, int, int, datetime]], now: datetime) -> None:
-    """Schedule tasks, as (task, lane, priority, due_at), in lanes that are shared already."""
-    db.insert_schedules(
-        [
-            (task_id, lane_id, priority, due_at, readiness_at(due_at, now))
-            for task_id, lane_id, priority, due_at in rows
-        ]
-    )
-    if ready := {lane_id for _, lane_id, _, due_at in rows if due_at <= now}:
-        activate(db, ready)
-    if any(now < due_at <= now + wake.SLOWEST_LOOK for _, _, _, due_at in rows):
+    """Schedule tasks, as (task, lane, priority, due_at), in lanes that are shared already.
+
+    Waits for nobody: what is due in a lane that another transaction is making ready is left to the promoter.
+    """
+    due_in = {lane_id for _, lane_id, _, due_at in rows if due_at <= now}
+    free = db.free_lanes(due_in) if due_in else set()
+    schedules = [
+        (task_id, lane_id, priority, due_at, readiness_at(due_at, now, is_free=lane_id in free))
+        for task_id, lane_id, priority, due_at in rows
+    ]
+    db.insert_schedules(schedules)
+    if free:
+        activate(db, free)
+    soon = now + wake.SLOWEST_LOOK
+    if any(due_at <= soon and how is Readiness.NOT_DUE for *_, due_at, how in schedules):
         wake.after_commit(wake.DUE)
 
 
-def readiness_at(due_at: datetime, now: datetime) -> Readiness:
-    return Readiness.READY if due_at <= now else Readiness.NOT_DUE
+def readiness_at(due_at: datetime, now: datetime, *, is_free: bool) -> Readiness:
+    return Readiness.READY if due_at <= now and is_free else Readiness.NOT_DUE
 
 
 def activate(db: Dialect, lane_ids: set[int]) -> None:

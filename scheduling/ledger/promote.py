@@ -37,11 +37,18 @@ def promote(*, limit: int = 1000, now: datetime | None = None) -> Promotion:
 
 
 def _promote_due(now: datetime, limit: int) -> int:
+    """What is due in lanes that nobody else is making ready. The others are looked at again soon."""
     db = dialect()
+    busy: set[int] = set()
     with transaction.atomic():
-        due = db.due_schedules(now, limit)
-        lanes = {lane_id for _, lane_id in due}
-        db.share_lane_ids(lanes)
+        while True:
+            due = db.due_schedules(now, limit, apart_from=busy)
+            lanes = {lane_id for _, lane_id in due}
+            db.share_lane_ids(lanes)
+            free = db.free_lanes(lanes)
+            if free == lanes:
+                break
+            busy |= lanes - free
         db.set_readiness([task_id for task_id, _ in due], Readiness.READY)
         activate(db, lanes)
     return len(due)

@@ -52,6 +52,7 @@ INDEXES: dict[str, tuple[str, ...]] = {
     "ADD_LANE": (),
     "ADD_LANES": (),
     "SHARE_LANE_IDS": (key_of("lane"),),
+    "FREE_LANES": (key_of("lane"),),
     "ACTIVATE_LANES": (key_of("lane"), LANE_BY_QUEUE),
     "REACHED": (),  # dispatch has a row for each kind of worker
     "TAKE_TURN": (),

@@ -203,6 +203,12 @@ class Dialect(Protocol):
     def share_lane_ids(self, lane_ids: Collection[int]) -> None:
         """The same for lanes that are known to exist."""
 
+    def free_lanes(self, lane_ids: Collection[int]) -> set[int]:
+        """Of lanes that are shared: those in which work may be ready, because nobody else is activating them.
+
+        The others are idle, and in the hands of a transaction that may be long, and may come to nothing.
+        """
+
     def activate_lanes(self, lane_ids: Collection[int]) -> int:
         """Make lanes ready that had nothing due; answers how many. Share them first.
 
@@ -289,8 +295,10 @@ class Dialect(Protocol):
     def next_due(self) -> datetime | None:
         """The first instant at which a schedule that is not ready becomes due."""
 
-    def due_schedules(self, now: datetime, limit: int) -> list[tuple[UUID, int]]:
-        """(task, lane) of those due and not ready, locked."""
+    def due_schedules(
+        self, now: datetime, limit: int, *, apart_from: Collection[int] = ()
+    ) -> list[tuple[UUID, int]]:
+        """(task, lane) of those due and not ready, locked; without those of some lanes."""
 
     # Wake
 

@@ -159,6 +159,15 @@ ADD_LANES = f"""
 SHARE_LANE_IDS = """
     SELECT id FROM scheduling_lane WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE
 """
+FREE_LANES = f"""
+    WITH idle AS (
+        SELECT id FROM scheduling_lane WHERE id = ANY(%(lanes)s) AND readiness = {NOT_DUE}
+        ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+    )
+    SELECT id FROM idle
+    UNION ALL
+    SELECT id FROM scheduling_lane WHERE id = ANY(%(lanes)s) AND readiness <> {NOT_DUE}
+"""
 ACTIVATE_LANES = f"""
     WITH idle AS (
         SELECT id, tenant_id FROM scheduling_lane WHERE id = ANY(%s) AND readiness = {NOT_DUE}
@@ -414,7 +423,8 @@ HELD_LEASES_OF_WORKER = f"{HELD_LEASES} WHERE worker = %s"
 NEXT_DUE = f"SELECT min(due_at) FROM scheduling_schedule WHERE readiness = {NOT_DUE}"
 DUE_SCHEDULES = f"""
     SELECT task_id, lane_id FROM scheduling_schedule
-    WHERE readiness = {NOT_DUE} AND due_at <= %s ORDER BY due_at LIMIT %s
+    WHERE readiness = {NOT_DUE} AND due_at <= %s AND lane_id <> ALL(%s::bigint[])
+    ORDER BY due_at LIMIT %s
     FOR UPDATE SKIP LOCKED
 """
 
@@ -522,6 +532,9 @@ class Postgres:
 
     def share_lane_ids(self, lane_ids: Collection[int]) -> None:
         self._run(SHARE_LANE_IDS, [list(lane_ids)])
+
+    def free_lanes(self, lane_ids: Collection[int]) -> set[int]:
+        return {lane_id for (lane_id,) in self._run(FREE_LANES, {"lanes": list(lane_ids)})}
 
     def activate_lanes(self, lane_ids: Collection[int]) -> int:
         return int(self._run(ACTIVATE_LANES, [sorted(lane_ids)]).rowcount)
@@ -713,8 +726,10 @@ class Postgres:
         due_at = self._run(NEXT_DUE).fetchone()[0]
         return _utc(due_at) if due_at else None
 
-    def due_schedules(self, now: datetime, limit: int) -> list[tuple[UUID, int]]:
-        return list(self._run(DUE_SCHEDULES, [now, limit]))
+    def due_schedules(
+        self, now: datetime, limit: int, *, apart_from: Collection[int] = ()
+    ) -> list[tuple[UUID, int]]:
+        return list(self._run(DUE_SCHEDULES, [now, list(apart_from), limit]))
 
     # Wake
 

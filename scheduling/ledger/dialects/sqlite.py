@@ -305,6 +305,10 @@ class SQLite:
     def share_lane_ids(self, lane_ids: Collection[int]) -> None:
         """Nothing to do: no other writer is under way."""
 
+    def free_lanes(self, lane_ids: Collection[int]) -> set[int]:
+        """There is one writer at a time."""
+        return set(lane_ids)
+
     def activate_lanes(self, lane_ids: Collection[int]) -> int:
         return int(self._run(ACTIVATE_LANES, [json.dumps(list(lane_ids))]).rowcount)
 
@@ -539,7 +543,9 @@ class SQLite:
         row = self._run(NEXT_DUE).fetchone()
         return _instant(row[0]) if row else None
 
-    def due_schedules(self, now: datetime, limit: int) -> list[tuple[UUID, int]]:
+    def due_schedules(
+        self, now: datetime, limit: int, *, apart_from: Collection[int] = ()
+    ) -> list[tuple[UUID, int]]:
         return [(UUID(task), lane) for task, lane in self._run(DUE_SCHEDULES, [_text(now), limit])]
 
     # Wake
