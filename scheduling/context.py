@@ -1,18 +1,33 @@
 """What a handler is told about its own execution, and what it can say beyond returning or raising."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from threading import Event
-from typing import NoReturn
+from typing import Any, NoReturn
 from uuid import UUID
 
-from scheduling import clock
+from scheduling import clock, ledger, returned
 from scheduling.compat import TaskContext, TaskResult, TaskResultStatus
-from scheduling.errors import Snoozed
-from scheduling.ledger.values import Claim
+from scheduling.errors import Snoozed, StaleLease, WrongState
+from scheduling.ledger.values import Claim, Succeed
 from scheduling.ledger_task import LedgerTask
+from scheduling.states import TaskState
 
 LEASE_LOOK = timedelta(milliseconds=500)
 """How soon a waiting handler notices a lost lease."""
+
+
+@dataclass(slots=True)
+class Success:
+    """What a block of `context.settle()` will have succeeded with."""
+
+    result: Any
+    """May be changed until the end of the block, when it is put into JSON."""
+    verdict: Succeed | None = None
+    """What the ledger is told. Known from the end of the block on."""
 
 
 class Context(TaskContext):
@@ -23,7 +38,7 @@ class Context(TaskContext):
     from it.
     """
 
-    __slots__ = ("_cancelled", "_claim", "_lease_lost", "_task")
+    __slots__ = ("_cancelled", "_claim", "_lease_lost", "_task", "success")
     __setattr__ = object.__setattr__  # that of a frozen dataclass with slots fails in subclasses
 
     def __init__(self, claim: Claim, task: LedgerTask, cancelled: Event, lease_lost: Event) -> None:
@@ -31,6 +46,8 @@ class Context(TaskContext):
         self._task = task
         self._cancelled = cancelled
         self._lease_lost = lease_lost
+        self.success: Succeed | None = None
+        """What `settle` has committed."""
 
     def __repr__(self) -> str:
         return f"<Context of {self.task_id} generation {self.generation}>"
@@ -94,6 +111,37 @@ class Context(TaskContext):
     def snooze(self, delay: timedelta) -> NoReturn:
         """End this attempt here: uncharged, and due again after the delay. Raises Snoozed to do so."""
         raise Snoozed(delay)
+
+    @contextmanager
+    def settle(self, result: Any = None) -> Iterator[Success]:
+        """Commit what the block writes to the ledger's database together with this task's success, or neither.
+
+        To be the last thing a handler does: afterwards the task has succeeded, with this result, whatever the
+        handler returns or raises. An exception out of the block rolls it back, and is an ordinary failure. A
+        result that is known later can be set on what the block is given.
+
+        Raises StaleLease, with the block rolled back, when this worker no longer holds the task; WrongState
+        when it was settled before; RuntimeError inside another transaction, and what `ledger.settle_with`
+        raises. Django's ORM is synchronous: an `async def` handler calls a function with the block in it by
+        `sync_to_async`.
+        """
+        if self.success:
+            raise WrongState(self.task_id, TaskState.SUCCEEDED, "settled again")
+        self._require_lease()
+        success = Success(result)
+        with ledger.settle_with(self._claim, partial(self._verdict, success)):
+            yield success
+        self.success = success.verdict
+
+    def _verdict(self, success: Success) -> Succeed:
+        self._require_lease()
+        success.verdict = Succeed(returned.as_json(success.result))
+        return success.verdict
+
+    def _require_lease(self) -> None:
+        """A worker that could not renew in time settles nothing, although the ledger might still let it."""
+        if self.lease_lost:
+            raise StaleLease(self.task_id, self.generation)
 
     @property
     def task_result(self) -> TaskResult:  # type: ignore[override]  # made only for who asks

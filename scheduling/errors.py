@@ -88,7 +88,11 @@ class StaleLease(RentrollError):
         self.task_id = task_id
         self.generation = generation
         self.current = current
-        now = "it is not in flight" if current is None else f"generation {current} holds it now"
+        now = (
+            f"generation {current} holds it now"
+            if current is not None
+            else "its lease has ended, or was not renewed in time"
+        )
         super().__init__(f"Generation {generation} no longer holds task {task_id}: {now}.")
 
 

@@ -14,6 +14,7 @@ from scheduling.ledger.reap import held_leases, reap
 from scheduling.ledger.redrive import discard, redrive
 from scheduling.ledger.renew import renew
 from scheduling.ledger.settle import settle
+from scheduling.ledger.settle_with import settle_with
 from scheduling.ledger.values import (
     Accepted,
     Claim,
@@ -82,6 +83,7 @@ __all__ = [
     "resume",
     "seen",
     "settle",
+    "settle_with",
     "sign_off",
     "workers_known_gone",
 ]

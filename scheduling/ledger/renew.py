@@ -6,11 +6,12 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from scheduling.ledger.claim import LEASE
-from scheduling.ledger.dialects import dialect
+from scheduling.ledger.dialects import Token, dialect
 from scheduling.ledger.refuse import refuse
 from scheduling.ledger.settle import token_of
 from scheduling.ledger.values import Claim, Renewal, Stale
-from scheduling.models import Task
+from scheduling.models import Attempt, Task
+from scheduling.states import Outcome
 
 
 def renew(
@@ -18,14 +19,14 @@ def renew(
 ) -> Renewal:
     """Extend the leases of claims to `lease` from now, in one transaction.
 
-    Stale ones are refused and recorded, and do not disturb the others. The answer also says which of
-    the tasks somebody asked to cancel.
+    Stale ones are refused and recorded, and do not disturb the others; one that succeeded as this claim is
+    not stale. The answer also says which of the tasks somebody asked to cancel.
     """
     db = dialect()
     with transaction.atomic():
         tokens = [token_of(claim) for claim in claims]
         expires_at, renewed = db.renew(tokens, now, lease.total_seconds())
-        stale = [claim for claim in claims if token_of(claim) not in renewed]
+        stale = _stale([claim for claim in claims if token_of(claim) not in renewed])
         if stale:
             refuse(stale, "renew", expires_at - lease)
         tasks = Task.objects.filter(pk__among=[task_id for task_id, _, _ in renewed])
@@ -35,3 +36,14 @@ def renew(
             [Stale(claim.task_id, claim.generation) for claim in stale],
             frozenset(cancelled.values_list("pk", flat=True)),
         )
+
+
+def _stale(missed: Sequence[Claim]) -> list[Claim]:
+    """Without those that have succeeded: a handler may settle for itself while its lease is being renewed."""
+    if not missed:
+        return []
+    attempts = Attempt.objects.filter(
+        task__among=[claim.task_id for claim in missed], outcome=Outcome.SUCCEEDED
+    )
+    succeeded: set[Token] = set(attempts.values_list("task_id", "generation", "worker"))
+    return [claim for claim in missed if token_of(claim) not in succeeded]

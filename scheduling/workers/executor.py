@@ -1,5 +1,6 @@
 """From a claim to a verdict: resolve the task, perform it, and put what came of it into words."""
 
+import logging
 from functools import cache
 from inspect import iscoroutinefunction
 from typing import Any
@@ -15,6 +16,8 @@ from scheduling.workers.held import Held, Interruptible
 from scheduling.workers.timeouts import Interrupt, Watch
 from tenants.current import acting_for
 from tenants.models import Tenant
+
+logger = logging.getLogger(__name__)
 
 is_coroutine_function = cache(iscoroutinefunction)
 
@@ -96,6 +99,7 @@ class Execution:
         self.args = args
         self.kwargs = kwargs
         self.context = Context(held.claim, task, held.cancelled, held.lease_lost)
+        held.context = self.context
 
     def call(self) -> Any:
         if self.task.takes_context:
@@ -103,12 +107,22 @@ class Execution:
         return self.task.func(*self.args, **self.kwargs)
 
     def returned(self, result: Any) -> Verdict:
-        """One that returned because it was asked to stop has not succeeded."""
+        """One that returned because it was asked to stop has not succeeded, unless it had settled before."""
+        if self.context.success:
+            return self.context.success
         if self.held.cancel_requested and self.held.cancelled.was_seen:
             return Stop()
         return verdicts.of_result(result)
 
     def failed(self, error: BaseException) -> Verdict:
+        if self.context.success:
+            logger.error(
+                "%s %s raised after it had settled, and has succeeded all the same.",
+                self.held.claim.name,
+                self.held.claim.task_id,
+                exc_info=error,
+            )
+            return self.context.success
         if self.held.cancel_requested:
             return Stop()
         if isinstance(error, TypeError) and was_not_entered(error):

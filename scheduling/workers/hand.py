@@ -29,6 +29,8 @@ class Hand:
         self._concluded: dict[Held, Verdict] = {}
         self._zombies: set[Held] = set()
         """Their leases are lost, and their handlers have not ended."""
+        self._some_settled_themselves = False
+        """Since the last time that the ledger was told anything."""
 
     def held(self) -> tuple[Held, ...]:
         """Those without a verdict, in no order."""
@@ -36,7 +38,7 @@ class Hand:
 
     def leased(self) -> list[Held]:
         """Everything that this process takes to be its own, and wants to keep."""
-        return [*(held for held in self._held if not held.lease_lost.is_set()), *self._concluded]
+        return [*(held for held in self._held if held.wants_its_lease()), *self._concluded]
 
     def knows(self, task_id: UUID, generation: int) -> bool:
         return any(
@@ -49,8 +51,8 @@ class Hand:
         return not self._held and not self._concluded
 
     def has_news(self) -> bool:
-        """Whether there is anything to settle."""
-        return bool(self._concluded)
+        """Whether there is anything to settle, or a handler has settled for itself."""
+        return bool(self._concluded) or self._some_settled_themselves
 
     def room(self) -> int:
         """How many more it can hold; those it still has to settle take their places."""
@@ -72,12 +74,21 @@ class Hand:
         """
         if held in self._held:
             self._held.remove(held)
+            if held.success:
+                self._note_success(held)
+                return
             lost = held.lease_lost.is_set()
             self._concluded[held] = verdicts.of_lost_lease(held.claim) if lost else verdict
         elif held in self._zombies:
             self._zombies.remove(held)
             self._board.count(Tally(refused=1))
             self._forget(held)
+
+    def _note_success(self, held: Held) -> None:
+        """The ledger knows already, so whatever is concluded now comes too late."""
+        self._some_settled_themselves = True
+        self._board.count(Tally(done=1))
+        self._forget(held)
 
     def release(self, many: Iterable[Held]) -> None:
         """Hand back what was not started, or cannot be finished."""
@@ -102,6 +113,7 @@ class Hand:
 
     def settle(self) -> None:
         """Tell the ledger all there is to tell. After a DatabaseError all of it is still to be told."""
+        self._some_settled_themselves = False
         if not self._concluded:
             return
         told = list(self._concluded.items())

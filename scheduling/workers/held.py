@@ -4,7 +4,8 @@ from threading import Event
 from typing import Protocol
 
 from scheduling import clock
-from scheduling.ledger.values import Claim
+from scheduling.context import Context
+from scheduling.ledger.values import Claim, Succeed
 
 
 class Interruptible(Protocol):
@@ -39,6 +40,7 @@ class Held:
         "cancelled",
         "claim",
         "claimed_at",
+        "context",
         "interrupted",
         "lease_ends_at",
         "lease_lost",
@@ -64,6 +66,13 @@ class Held:
         """When its time is up. Known once it was started."""
         self.running: Interruptible | None = None
         self.interrupted = False
+        self.context: Context | None = None
+        """What its handler was given. Known once it was started."""
+
+    @property
+    def success(self) -> Succeed | None:
+        """What the handler has settled for itself, by `context.settle()`: nothing is left to tell the ledger."""
+        return self.context.success if self.context else None
 
     def start_clock(self) -> None:
         """Its timeout counts from now; its deadline, a time of day, from the claim by the ledger's clock."""
@@ -74,6 +83,10 @@ class Held:
             left = self.claim.deadline - self.claim.acquired_at
             ends.append(self.claimed_at + left.total_seconds())
         self.overdue_at = min(ends, default=None)
+
+    def wants_its_lease(self) -> bool:
+        """Whether to go on renewing it."""
+        return not (self.lease_lost.is_set() or self.success)
 
     def lose(self) -> None:
         """Tell the handler that what it does may be done again by somebody else."""

@@ -92,10 +92,14 @@ class Watch:
             self.expect(self.look(clock.monotonic()))
 
     def _look_at(self, held: Held, now: float) -> float:
+        return min(self._keep_lease(held, now), self._keep_time(held, now))
+
+    def _keep_lease(self, held: Held, now: float) -> float:
+        if held.success:
+            return FOREVER  # it gave its lease up by settling, and has lost nothing
         if held.lease_ends_at <= now:
             held.lose()
-        lease_end = FOREVER if held.lease_lost.is_set() else held.lease_ends_at
-        return min(lease_end, self._keep_time(held, now))
+        return FOREVER if held.lease_lost.is_set() else held.lease_ends_at
 
     def _keep_time(self, held: Held, now: float) -> float:
         running = held.running

@@ -6,7 +6,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any
 
-from scheduling import payload, retry
+from scheduling import payload, retry, returned
 from scheduling.errors import (
     InvalidTask,
     PermanentFailure,
@@ -24,29 +24,14 @@ logger = logging.getLogger(__name__)
 CLASS_LIMIT = 500
 MESSAGE_LIMIT = 4 * 1024
 TRACEBACK_LIMIT = 32 * 1024
-RESULT_LIMIT = 1024 * 1024
-"""Bytes of JSON. What is larger belongs into a store of its own, with the result saying where."""
 
 
 def of_result(result: Any) -> Verdict:
     """Success, or a failure for good if the result cannot be kept: the handler's work is done, not undone."""
-    if result is None:
-        return Succeed()
     try:
-        result_json = payload.dumps(result, field="result")
-        check_size(result_json)
+        return Succeed(returned.as_json(result))
     except InvalidTask as error:
         return Fail(described(error), retry_in=None)
-    return Succeed(result_json)
-
-
-def check_size(result_json: str) -> None:
-    """Raises InvalidTask for what is too large to keep."""
-    size = len(result_json.encode())
-    if size > RESULT_LIMIT:
-        raise InvalidTask(
-            {"result": f"is {size:,} bytes of JSON, and at most {RESULT_LIMIT:,} are kept"}
-        )
 
 
 def of_error(claim: Claim, task: LedgerTask, error: BaseException) -> Verdict:

@@ -20,6 +20,7 @@ from scheduling.context import Context
 from scheduling.ledger.dialects import dialect
 from tenants.models import Tenant
 from tests.app import endings as endings  # a worker knows what is declared or imported here
+from tests.app import settling as settling
 from tests.app.effects import append, wait_for_gate
 
 

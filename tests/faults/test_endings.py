@@ -5,8 +5,9 @@ from uuid import UUID
 import pytest
 
 from scheduling.models import Attempt
+from scheduling.returned import RESULT_LIMIT
 from scheduling.states import DeadReason, TaskState
-from scheduling.workers.verdicts import MESSAGE_LIMIT, RESULT_LIMIT, TRACEBACK_LIMIT
+from scheduling.workers.verdicts import MESSAGE_LIMIT, TRACEBACK_LIMIT
 from tenants.models import Tenant
 from tests.app import endings, tasks
 from tests.faults.conftest import Start

@@ -10,6 +10,7 @@ import pytest
 from scheduling import retry
 from scheduling.errors import PermanentFailure, RetryAfter, Snoozed
 from scheduling.ledger.values import Fail, Snooze, Succeed
+from scheduling.returned import RESULT_LIMIT
 from scheduling.workers import verdicts
 from tests.app import tasks
 from tests.workers.kit import a_claim
@@ -37,7 +38,7 @@ def test_result_is_kept_as_json(result: Any, json: str) -> None:
         (object(), "result: is of type object"),
         ({"total": float("nan")}, "result.total: is nan"),
         ("\ud800", "half a surrogate pair"),
-        ("x" * verdicts.RESULT_LIMIT, "1,048,578 bytes"),
+        ("x" * RESULT_LIMIT, "1,048,578 bytes"),
     ],
 )
 def test_result_that_cannot_be_kept_is_a_failure_for_good_that_says_why(
@@ -51,7 +52,7 @@ def test_result_that_cannot_be_kept_is_a_failure_for_good_that_says_why(
 
 
 def test_largest_result_is_kept() -> None:
-    assert isinstance(verdicts.of_result("x" * (verdicts.RESULT_LIMIT - 2)), Succeed)
+    assert isinstance(verdicts.of_result("x" * (RESULT_LIMIT - 2)), Succeed)
 
 
 @pytest.mark.parametrize(
