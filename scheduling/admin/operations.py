@@ -13,14 +13,12 @@ from django.db import transaction
 from scheduling import ledger
 from scheduling.admin import audit
 from scheduling.admin.words import counted
-from scheduling.errors import LimitExceeded, Overloaded
+from scheduling.errors import Overloaded
 from scheduling.models import Task
 from scheduling.states import TaskState
 from tenants.models import Tenant
 
 PERMISSION = "scheduling.change_task"
-Refusal = LimitExceeded | Overloaded
-"""Why the ledger takes no dead letter back for now."""
 
 
 class Operation(StrEnum):
@@ -78,8 +76,8 @@ def _cancel(tasks: Sequence[Task]) -> tuple[set[UUID], str]:
 
 def _redrive(tasks: Sequence[Task]) -> tuple[set[UUID], str]:
     dead = [task for task in tasks if task.dead_reason]
-    full: dict[int, Refusal] = {}
-    done = {task.pk for task in redrive_what_fits(dead, full)}
+    full: dict[int, ledger.Full] = {}
+    done = {task.pk for task in ledger.redrive_what_fits(dead, full)}
     said = [f"{counted(len(done), 'dead letter')} redriven."]
     owners = {task.pk: task.tenant for task in dead if task.pk not in done}
     left_of = Counter(owners.values())
@@ -97,32 +95,8 @@ def _discard(tasks: Sequence[Task]) -> tuple[set[UUID], str]:
     return dead, " ".join(said)
 
 
-def over(tenant: Tenant, limit: Refusal) -> str:
+def over(tenant: Tenant, limit: ledger.Full) -> str:
     """Why its tasks are left."""
     if isinstance(limit, Overloaded):
         return f"nobody's work is taken now. {limit}".rstrip(".")
     return f"{tenant.slug} is over its {limit.limit} of {limit.allowed:,}"
-
-
-def redrive_what_fits(tasks: Sequence[Task], full: dict[int, Refusal]) -> list[Task]:
-    """Redrive as many of them as the limits of their tenants allow; answers which.
-
-    The ledger takes a batch whole or not at all, so one that does not fit is halved. Tenants with no
-    room for one more are added to `full`, and nothing of them is tried again.
-    """
-    tasks = [task for task in tasks if task.tenant_id not in full]
-    if not tasks:
-        return []
-    try:
-        ledger.redrive([task.pk for task in tasks])
-    except Overloaded as limit:
-        full.update({task.tenant_id: limit for task in tasks})
-        return []
-    except LimitExceeded as limit:
-        if len(tasks) == 1:
-            full[tasks[0].tenant_id] = limit
-            return []
-    else:
-        return tasks
-    middle = len(tasks) // 2
-    return redrive_what_fits(tasks[:middle], full) + redrive_what_fits(tasks[middle:], full)

@@ -19,7 +19,7 @@ from django.db.models import Count, QuerySet
 
 from scheduling import ledger
 from scheduling.admin import audit
-from scheduling.admin.operations import Operation, Refusal, over, redrive_what_fits
+from scheduling.admin.operations import Operation, over
 from scheduling.admin.words import counted
 from scheduling.models import DeadLetter, Task
 
@@ -135,11 +135,11 @@ def told(progress: Progress) -> str:
     return " ".join((done, *progress.left))
 
 
-def _perform(operation: Operation, batch: Sequence[Task]) -> tuple[int, dict[int, Refusal]]:
-    full: dict[int, Refusal] = {}
+def _perform(operation: Operation, batch: Sequence[Task]) -> tuple[int, dict[int, ledger.Full]]:
+    full: dict[int, ledger.Full] = {}
     match operation:
         case Operation.REDRIVE:
-            return len(redrive_what_fits(batch, full)), full
+            return len(ledger.redrive_what_fits(batch, full)), full
         case Operation.DISCARD:
             return ledger.discard([task.pk for task in batch]), full
         case Operation.CANCEL:

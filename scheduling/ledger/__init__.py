@@ -11,7 +11,7 @@ from scheduling.ledger.enqueue import enqueue
 from scheduling.ledger.promote import Promotion, promote
 from scheduling.ledger.prune import Pruning, prune, prune_throughput
 from scheduling.ledger.reap import held_leases, reap
-from scheduling.ledger.redrive import discard, redrive
+from scheduling.ledger.redrive import Full, discard, redrive, redrive_what_fits
 from scheduling.ledger.renew import renew
 from scheduling.ledger.settle import settle
 from scheduling.ledger.settle_with import settle_with
@@ -50,6 +50,7 @@ __all__ = [
     "Claims",
     "Fail",
     "Failure",
+    "Full",
     "HeldLease",
     "NewTask",
     "Promotion",
@@ -78,6 +79,7 @@ __all__ = [
     "prune_throughput",
     "reap",
     "redrive",
+    "redrive_what_fits",
     "register",
     "renew",
     "resume",

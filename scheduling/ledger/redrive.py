@@ -8,11 +8,15 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, QuerySet
 
+from scheduling.errors import LimitExceeded, Overloaded
 from scheduling.ledger import capacity
 from scheduling.ledger.dialects import dialect
 from scheduling.ledger.enqueue import admit, schedule
 from scheduling.models import Task
 from scheduling.states import TaskState
+
+Full = LimitExceeded | Overloaded
+"""Why the ledger takes no dead letter back for now."""
 
 
 def redrive(task_ids: Sequence[UUID], *, now: datetime | None = None) -> int:
@@ -37,6 +41,30 @@ def redrive(task_ids: Sequence[UUID], *, now: datetime | None = None) -> int:
                 now,
             )
     return len(tasks)
+
+
+def redrive_what_fits(tasks: Sequence[Task], full: dict[int, Full]) -> list[Task]:
+    """Redrive as many of them as the limits of their tenants allow; answers which.
+
+    A batch is taken whole or not at all, so one that does not fit is halved. Tenants with no room for one
+    more are added to `full`, and nothing of them is tried again.
+    """
+    tasks = [task for task in tasks if task.tenant_id not in full]
+    if not tasks:
+        return []
+    try:
+        redrive([task.pk for task in tasks])
+    except Overloaded as limit:
+        full.update({task.tenant_id: limit for task in tasks})
+        return []
+    except LimitExceeded as limit:
+        if len(tasks) == 1:
+            full[tasks[0].tenant_id] = limit
+            return []
+    else:
+        return tasks
+    middle = len(tasks) // 2
+    return redrive_what_fits(tasks[:middle], full) + redrive_what_fits(tasks[middle:], full)
 
 
 def discard(task_ids: Sequence[UUID]) -> int:

@@ -5,9 +5,15 @@ from being shown.
 """
 
 import logging
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+if TYPE_CHECKING:  # generic in the stubs only
+    _Lookup = models.Lookup[str]
+else:
+    _Lookup = models.Lookup
 
 logger = logging.getLogger(__name__)
 
@@ -26,3 +32,22 @@ class WrittenJSON(models.JSONField):
         """To the database it is the same as Django's."""
         name, _, args, kwargs = super().deconstruct()
         return name, "django.db.models.JSONField", args, kwargs
+
+
+@WrittenJSON.register_lookup
+class OfClass(_Lookup):
+    """`filter(error__of_class="ValueError")`: errors of that class. Text that is no JSON is of none."""
+
+    lookup_name = "of_class"
+
+    def as_sql(self, compiler: Any, connection: BaseDatabaseWrapper) -> tuple[str, Any]:
+        raise NotImplementedError(f"The ledger is not kept on {connection.vendor}.")
+
+    def as_sqlite(self, compiler: Any, connection: BaseDatabaseWrapper) -> tuple[str, Any]:
+        column, params = self.process_lhs(compiler, connection)
+        extracted = f"iif(json_valid({column}), json_extract({column}, '$.class'), NULL)"
+        return f"{extracted} = %s", [*params, *params, self.rhs]
+
+    def as_postgresql(self, compiler: Any, connection: BaseDatabaseWrapper) -> tuple[str, Any]:
+        column, params = self.process_lhs(compiler, connection)
+        return f"{column} ->> 'class' = %s", [*params, self.rhs]

@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 import schemathesis
 from django.test import Client
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from schemathesis.checks import (
     content_type_conformance,
     negative_data_rejection,
@@ -57,6 +57,14 @@ def authorization(tenant: Tenant) -> dict[str, str]:
     return {"Authorization": f"Bearer {ApiToken.objects.issue(tenant=tenant)[1]}"}
 
 
+def ask_for_a_task_there_is(body: Any) -> None:
+    """One that is made up is refused before anything else is read."""
+    if isinstance(body, dict):
+        for asked in (body, *body.get("tasks", ())):
+            if "name" in asked:
+                asked["name"] = "demo.echo"
+
+
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.label)
 def test_every_answer_is_one_that_the_document_foretells(
@@ -72,10 +80,9 @@ def test_every_answer_is_one_that_the_document_foretells(
     @THE_SAME
     @given(case=operation.as_strategy(generation_mode=mode))
     def is_foretold(case: Any) -> None:
-        if isinstance(case.body, dict) and mode is GenerationMode.POSITIVE and "name" in case.body:
-            case.body |= {
-                "name": "demo.echo"
-            }  # a made-up task is refused before anything else is read
+        assume(all(value not in ([], {}) for value in case.query.values()))  # these are never sent
+        if mode is GenerationMode.POSITIVE:
+            ask_for_a_task_there_is(case.body)
         case.call_and_validate(checks=ALONE, headers=headers)
 
     is_foretold()

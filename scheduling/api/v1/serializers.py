@@ -11,10 +11,11 @@ from rest_framework import serializers
 
 from scheduling import enqueueing
 from scheduling.errors import InvalidTask
-from scheduling.states import TaskState
+from scheduling.states import DeadReason, TaskState
 
 PAGE = 50
 LARGEST_PAGE = 200
+LARGEST_BATCH = 1000
 LONGEST_PAUSE_SECONDS = 366 * 24 * 3600
 
 
@@ -112,3 +113,35 @@ class TaskFilter(Strict):
     created_before = Instant(required=False)
     cursor = TaskId(required=False)
     limit = serializers.IntegerField(min_value=1, max_value=LARGEST_PAGE, default=PAGE)
+
+
+class DeadLetterFilter(Strict):
+    """Which dead letters. Without any part: all of them."""
+
+    tenant = Text(max_length=64, required=False)
+    name = Text(max_length=200, required=False)
+    queue = Text(max_length=100, required=False)
+    error_class = Text(max_length=200, required=False)
+    dead_reason = serializers.ChoiceField([one.value for one in DeadReason], required=False)
+    finished_after = Instant(required=False)
+    finished_before = Instant(required=False)
+
+
+class DeadLetters(Strict):
+    """Dead letters by the many, and whether they are only to be shown."""
+
+    ids = serializers.ListField(
+        child=TaskId(), min_length=1, max_length=LARGEST_BATCH, required=False
+    )
+    filter = DeadLetterFilter(required=False)
+    limit = serializers.IntegerField(min_value=1, max_value=LARGEST_BATCH, required=False)
+    preview = Truth(default=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if ("ids" in attrs) == ("filter" in attrs):
+            raise serializers.ValidationError(
+                {"ids": "Say either `ids` or a `filter`; an empty filter is every dead letter."}
+            )
+        if "ids" in attrs and "limit" in attrs:
+            raise serializers.ValidationError({"limit": "Only a filter is worked off in parts."})
+        return attrs

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import ClassVar
 from uuid import UUID
 
-from django.db import OperationalError
 from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,16 +11,14 @@ from rest_framework.response import Response
 from scheduling import clock, ledger
 from scheduling.api.v1 import idempotency
 from scheduling.api.v1.base import ApiView
+from scheduling.api.v1.entrance import REPLAYED, enqueue
 from scheduling.api.v1.filters import narrowed
-from scheduling.api.v1.kinds import Kind
 from scheduling.api.v1.new_task import as_stored, new_task
 from scheduling.api.v1.pagination import page
-from scheduling.api.v1.problems import Refused
 from scheduling.api.v1.representation import detail, history, summary
 from scheduling.api.v1.serializers import TaskFilter, parsed
 from scheduling.api.v1.tenancy import owner_meant, tenant_meant
 from scheduling.errors import UnknownTask, WrongState
-from scheduling.ledger import Accepted, NewTask, lock_wait
 from scheduling.models import Task
 from scheduling.models.task import TaskQuerySet
 from scheduling.states import TaskState
@@ -29,7 +26,6 @@ from tenants.models import Scope, Tenant
 
 ATTEMPTS_SHOWN = 100
 """The newest ones. A task that snoozes for ever has more than anybody reads."""
-REPLAYED = {"Idempotency-Replayed": "true"}
 
 
 class TasksView(ApiView):
@@ -42,7 +38,7 @@ class TasksView(ApiView):
         body = self.json_object()
         owner = owner_meant(self.caller, body.get("tenant"))
         new = new_task(body, owner, key)
-        accepted = enqueue(new)
+        [accepted] = enqueue([new])
         if accepted.created_at is None:
             return self.answer(stored(accepted.task_id, owner), 200, REPLAYED)
         return self.answer(as_stored(new, owner, accepted.task_id, accepted.created_at), 201, {})
@@ -104,20 +100,6 @@ class RedriveView(ApiView):
         if not redriven:
             raise WrongState(visible, task.state, "redriven")
         return Response(detail(task, caller=self.caller, now=clock.now()))
-
-
-def enqueue(new: NewTask) -> Accepted:
-    """Raises Refused when another request under the same key kept the ledger waiting for too long."""
-    try:
-        [accepted] = ledger.enqueue([new])
-    except OperationalError as error:
-        if new.idempotency_key and lock_wait.ran_out(error):
-            raise Refused(
-                Kind.IDEMPOTENCY_KEY_IN_USE,
-                "The first request with this key is not finished. Send it again in a moment.",
-            ) from error
-        raise
-    return accepted
 
 
 def readable(tenant: Tenant | None) -> TaskQuerySet:

@@ -4,7 +4,7 @@ from typing import Any
 
 from scheduling import options
 from scheduling.api.v1.kinds import Kind
-from scheduling.api.v1.serializers import LARGEST_PAGE, LONGEST_PAUSE_SECONDS, PAGE
+from scheduling.api.v1.serializers import LARGEST_BATCH, LARGEST_PAGE, LONGEST_PAUSE_SECONDS, PAGE
 from scheduling.states import DeadReason, Outcome, TaskState
 
 Schema = dict[str, Any]
@@ -66,6 +66,14 @@ NEW_TASK = an_object(
     },
     required=["name"],
 )
+IN_A_BATCH = NEW_TASK | {
+    "properties": {
+        **NEW_TASK["properties"],
+        "idempotency_key": or_null(
+            text(pattern="^[ -~]+$", maxLength=options.IDEMPOTENCY_KEY_LENGTH_MAX)
+        ),
+    }
+}
 ERROR = an_object({"class": text(), "message": text()})
 SUMMARY: dict[str, Schema] = {
     "id": ID,
@@ -139,6 +147,24 @@ PROBLEM = {
 }
 SCHEMAS: dict[str, Schema] = {
     "NewTask": NEW_TASK,
+    "NewBatch": an_object(
+        {
+            "tasks": {
+                "type": "array",
+                "items": IN_A_BATCH,
+                "minItems": 1,
+                "maxItems": LARGEST_BATCH,
+            }
+        }
+    ),
+    "AcceptedBatch": an_object(
+        {
+            "tasks": {
+                "type": "array",
+                "items": an_object({"id": ID, "replayed": {"type": "boolean"}}),
+            }
+        }
+    ),
     "Error": ERROR,
     "Summary": an_object(SUMMARY, required=TOLD_TO_ALL),
     "Task": an_object(DETAIL, required=[*TOLD_TO_ALL, "payload", "result"]),
