@@ -6,7 +6,8 @@ it is the turn of the one that was served least recently.
 
 Where a tenant stands is always read against where dispatch has got to. One that was idle, or at its cap, has
 fallen behind: it is taken to stand where dispatch does, so silence earns no credit. One that other kinds of
-worker served meanwhile has run ahead: it is taken to be one turn ahead at most, so that starves nobody.
+worker served meanwhile has run ahead: it is brought back to one turn ahead, and written there, so that
+starves nobody.
 Among tenants that only wait for each other neither happens, and their shares are exact.
 """
 
@@ -26,9 +27,9 @@ class Round:
     reached: float = 0.0
     """By dispatch."""
     turns: dict[int, float] = field(default_factory=dict)
-    """By each tenant that is served."""
+    """By each tenant that is served, or brought back."""
     served_at: dict[int, float] = field(default_factory=dict)
-    """Where its tenant stood once each lane that is served was served last."""
+    """Where its tenant stood once each lane that is served was served last; no further than that was brought back."""
 
     @property
     def counts(self) -> Counter[int]:
@@ -43,6 +44,10 @@ def plan(
     heap = [(waiting.stands_at(reached), waiting.tenant_id, waiting) for waiting in line]
     heapify(heap)
     round_ = Round(reached=reached)
+    for at, tenant_id, waiting in heap:
+        if at < waiting.virtual_time:
+            round_.turns[tenant_id] = at
+            round_.served_at |= waiting.bring_back(at)
     while heap and len(round_.order) < limit:
         at, tenant_id, waiting = heappop(heap)
         then = at + waiting.stride
@@ -63,14 +68,21 @@ class _Waiting:
         first = lanes[0]
         self.tenant_id = first.tenant_id
         self.stride = 1 / first.weight
-        self._virtual_time = max(lane.virtual_time for lane in lanes)
+        self.virtual_time = max(lane.virtual_time for lane in lanes)
         self._room = limit if first.room is None else first.room
         self._left = {lane.lane_id: supply.get(lane.lane_id, limit) for lane in lanes}
         self._lanes = [(lane.served_at, lane.lane_id) for lane in lanes]
         heapify(self._lanes)
 
     def stands_at(self, reached: float) -> float:
-        return min(max(self._virtual_time, reached), reached + self.stride)
+        return min(max(self.virtual_time, reached), reached + self.stride)
+
+    def bring_back(self, at: float) -> dict[int, float]:
+        """Let no lane have been served later than the tenant now stands; the lanes that were."""
+        back = {lane_id: at for served_at, lane_id in self._lanes if served_at > at}
+        self._lanes = [(min(served_at, at), lane_id) for served_at, lane_id in self._lanes]
+        heapify(self._lanes)
+        return back
 
     def next_lane(self, then: float) -> int | None:
         """Take one task, which moves the tenant on to `then`. None: at its cap, or no more in its lanes."""

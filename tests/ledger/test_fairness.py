@@ -161,6 +161,16 @@ def test_weights_count_in_a_queue_whose_workers_are_the_slower_ones() -> None:
     assert shares(slow) == {"t1": 5, "t2": 20}
 
 
+def test_one_whom_workers_of_another_kind_served_for_long_is_served_by_the_others_too(
+    tenant_a: Tenant, tenant_b: Tenant
+) -> None:
+    put(tenant_b, 100)
+    serve(50)  # by workers of every queue, so that it is far ahead for those of one
+    put(tenant_a, 50)
+    served = serve(20, queues=["default"])
+    assert shares(served)["tenant-b"] in (9, 10)
+
+
 def test_cancelled_backlogs_cost_nobody_a_turn(tenant_a: Tenant, tenant_b: Tenant) -> None:
     ledger.cancel(put(tenant_a, 50), now=START)
     put(tenant_b, 10)

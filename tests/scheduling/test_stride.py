@@ -81,6 +81,39 @@ def test_a_tenant_that_ran_ahead_waits_no_longer_than_its_turn() -> None:
     assert 2 in tenants_in(plan(lanes, 3, 0.0, PLENTY), lanes)
 
 
+def one_by_one(lanes: list[LaneShare], count: int) -> list[int]:
+    """The lanes served by so many claims of one task each, which write back what they move."""
+    served: list[int] = []
+    reached = 0.0
+    for _ in range(count):
+        round_ = plan(lanes, 1, reached, PLENTY)
+        served += round_.order
+        reached = round_.reached
+        lanes = [
+            lane(
+                one.lane_id,
+                one.tenant_id,
+                weight=one.weight,
+                virtual_time=round_.turns.get(one.tenant_id, one.virtual_time),
+                served_at=round_.served_at.get(one.lane_id, one.served_at),
+            )
+            for one in lanes
+        ]
+    return served
+
+
+def test_a_tenant_that_ran_ahead_waits_no_longer_for_claims_of_one_task() -> None:
+    """Brought back anew by each claim, it would be one turn away for ever."""
+    lanes = [lane(1, 1, weight=10), lane(2, 2, virtual_time=1_000_000.0, served_at=1_000_000.0)]
+    assert Counter(one_by_one(lanes, 44))[2] == 4
+
+
+def test_the_lanes_of_a_tenant_that_ran_ahead_take_turns_again() -> None:
+    far = 1_000_000.0
+    lanes = [lane(one, 1, virtual_time=far, served_at=far) for one in (1, 2)]
+    assert Counter(one_by_one(lanes, 10)) == {1: 5, 2: 5}
+
+
 def test_a_capped_tenant_is_served_no_further_than_its_room_over_all_its_lanes() -> None:
     lanes = [lane(1, 1, room=2), lane(2, 1, room=2), lane(3, 2)]
     assert shares(lanes, 10) == {1: 2, 2: 8}
@@ -107,24 +140,7 @@ def test_serving_moves_the_tenant_on_by_one_over_its_weight() -> None:
 
 def test_one_task_at_a_time_is_the_same_order_as_many_at_once() -> None:
     lanes = [lane(1, 1, weight=3), lane(2, 1, weight=3), lane(3, 2, weight=2), lane(4, 3)]
-    at_once = plan(lanes, 60, 0.0, PLENTY).order
-    one_by_one: list[int] = []
-    reached = 0.0
-    for _ in range(60):
-        round_ = plan(lanes, 1, reached, PLENTY)
-        one_by_one += round_.order
-        reached = round_.reached
-        lanes = [
-            lane(
-                one.lane_id,
-                one.tenant_id,
-                weight=one.weight,
-                virtual_time=round_.turns.get(one.tenant_id, one.virtual_time),
-                served_at=round_.served_at.get(one.lane_id, one.served_at),
-            )
-            for one in lanes
-        ]
-    assert one_by_one == at_once
+    assert one_by_one(lanes, 60) == plan(lanes, 60, 0.0, PLENTY).order
 
 
 weights = st.lists(st.integers(1, 20), min_size=1, max_size=6)
