@@ -106,6 +106,9 @@ HTTP_ALLOW_PRIVATE_ADDRESSES = env.list(
     "HTTP_ALLOW_PRIVATE_ADDRESSES", default=["127.0.0.0/8", "::1/128"] if DEBUG else []
 )
 
+# Queues whose tasks have any name and are run by remote workers, over the API. No Python worker claims from them.
+REMOTE_QUEUES = env.list("REMOTE_QUEUES", default=[])
+
 # The API
 
 REST_FRAMEWORK = {

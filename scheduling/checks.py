@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import psycopg
+from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+
+from scheduling import options
 
 Version = tuple[int, int, int]
 
@@ -31,6 +34,19 @@ def sqlite_is_safe(databases: Sequence[str] | None = None, **kwargs: Any) -> lis
         for alias in databases or ()
         if connections[alias].vendor == "sqlite"
         for message in problems_of(connections[alias])
+    ]
+
+
+@register()
+def remote_queues_can_be_named(**kwargs: Any) -> list[CheckMessage]:
+    return [
+        Error(
+            f"REMOTE_QUEUES names {queue!r}, which no queue can be called: it {fault}.",
+            hint="REMOTE_QUEUES holds names of queues, separated by commas in the environment.",
+            id="scheduling.E005",
+        )
+        for queue in settings.REMOTE_QUEUES
+        if (fault := options.queue_fault(queue))
     ]
 
 

@@ -7,15 +7,17 @@ from hashlib import sha256
 from math import inf, isinf
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 
 from scheduling.ledger.bury import bury
-from scheduling.ledger.dialects import Dialect, Head, LaneShare, Serving, Started, dialect
+from scheduling.ledger.dialects import Dialect, Head, LaneShare, Reach, Serving, Started, dialect
 from scheduling.ledger.kill_switch import KillSwitch
 from scheduling.ledger.stride import Round, plan
 from scheduling.ledger.values import Claim
 from scheduling.models import Dispatch
 from scheduling.states import Readiness
+from tenants.models import Tenant
 
 LEASE = timedelta(seconds=30)
 FEWEST_LANES = 16
@@ -39,6 +41,7 @@ def claim(
     *,
     limit: int,
     queues: Collection[str] | None = None,
+    tenant: Tenant | None = None,
     lease: timedelta = LEASE,
     now: datetime | None = None,
 ) -> Claims:
@@ -46,11 +49,12 @@ def claim(
 
     Between tenants by stride, between the lanes of one in turn, inside a lane by priority (higher first),
     due_at and id. Nothing that is paused, and never more than `max_in_flight` of a tenant.
-    `queues` None: from all of them. One transaction. Claims take turns, so what one decides on is not
+    `queues` None: from all but those of remote workers. `tenant` None: everybody's; a worker of one tenant
+    names its queues, and costs that tenant no turn with the workers of all. One transaction. Claims take turns, so what one decides on is not
     changed by another; it waits for nobody else.
     """
     with transaction.atomic():
-        return _Claiming(dialect(), worker, limit, queues, lease, now).run()
+        return _Claiming(dialect(), worker, limit, reach_of(queues, tenant), lease, now).run()
 
 
 class _Claiming:
@@ -61,16 +65,17 @@ class _Claiming:
         db: Dialect,
         worker: UUID,
         limit: int,
-        queues: Collection[str] | None,
+        reach: Reach,
         lease: timedelta,
         now: datetime | None,
     ) -> None:
-        self.db, self.worker, self.limit, self.queues, self.lease = db, worker, limit, queues, lease
-        self.pool = pool_of(queues)
+        self.db, self.worker, self.limit, self.reach, self.lease = db, worker, limit, reach, lease
+        self.pool = pool_of(reach)
         self.given_now = now
         self.width = max(limit, FEWEST_LANES)
-        self.turn = db.begin_claim(queues, self.width, now, self.pool)
-        self.reached, self.now = self.turn.reached, self.turn.at
+        self.turn = db.begin_claim(reach, self.width, now, self.pool or Dispatch.EVERY_QUEUE)
+        self.now = self.turn.at
+        self.reached = self.turn.reached if self.pool else stands_at(self.turn.lanes)
         self.switch = KillSwitch(tuple(self.turn.pauses))
         self.lanes: dict[int, LaneShare] = {}
         """Ready lanes, from the one that stands first on, without those that a pause covers."""
@@ -120,7 +125,7 @@ class _Claiming:
 
     def _see_more_lanes(self) -> None:
         width = max(self.width, self.passed)
-        self._see(self.db.ready_lanes(self.queues, self.passed, width), width)
+        self._see(self.db.ready_lanes(self.reach, self.passed, width), width)
 
     def _see(self, lanes: Sequence[LaneShare], width: int) -> None:
         """Take in the next lanes, of at most so many."""
@@ -210,7 +215,7 @@ class _Claiming:
         }
         return Serving(
             pool=self.pool,
-            queues=self.queues,
+            reach=self.reach,
             reached=round_.reached,
             turns={**stood, **round_.turns},
             served_at=round_.served_at,
@@ -218,9 +223,25 @@ class _Claiming:
         )
 
 
-def pool_of(queues: Collection[str] | None) -> str:
-    """Names the kind of worker that serves these queues. Long lists go by their digest."""
-    if queues is None:
+def reach_of(queues: Collection[str] | None, tenant: Tenant | None) -> Reach:
+    """Raises ValueError for a tenant's worker that names no queues: only Python workers serve all."""
+    if queues is not None:
+        return Reach(queues=frozenset(queues), tenant_id=tenant.pk if tenant else None)
+    if tenant is not None:
+        raise ValueError("A worker of one tenant names the queues it serves.")
+    return Reach(apart=frozenset(settings.REMOTE_QUEUES))
+
+
+def stands_at(lanes: Sequence[LaneShare]) -> float:
+    """Where one tenant stands. Nobody is compared with it, so that is where dispatch is, too."""
+    return max((lane.virtual_time for lane in lanes), default=0.0)
+
+
+def pool_of(reach: Reach) -> str:
+    """Names the kind of worker that serves these queues; empty for one tenant's. Long lists go by their digest."""
+    if reach.tenant_id is not None:
+        return ""
+    if reach.queues is None:
         return Dispatch.EVERY_QUEUE
-    name = ",".join(sorted(queues))
+    name = ",".join(sorted(reach.queues))
     return name if len(name) <= POOL_LENGTH_MAX else sha256(name.encode()).hexdigest()

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
+from pytest_django import Settings
 
 from scheduling.management.commands import runworkers
 from scheduling.workers.options import Options
@@ -45,6 +46,13 @@ def test_without_arguments_every_core_works_on_every_queue(given: list[Options])
             grace=half_a_minute,
         )
     ]
+
+
+def test_a_remote_queue_is_refused(given: list[Options], settings: Settings) -> None:
+    settings.REMOTE_QUEUES = ["films"]
+    with pytest.raises(CommandError, match="films: remote workers claim from there"):
+        call_command("runworkers", "--queues=mail,films")
+    assert given == []
 
 
 def test_arguments_are_understood(given: list[Options]) -> None:

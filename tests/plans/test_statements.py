@@ -61,6 +61,7 @@ INDEXES: dict[str, tuple[str, ...]] = {
     "READY_LANES_ANY_QUEUE": (r"lane_ready\b", LEASES_OF_TENANT),
     "READY_LANES_IN_QUEUE": ("lane_ready_in_queue", LEASES_OF_TENANT),
     "READY_LANES_IN_QUEUES": ("lane_ready", LEASES_OF_TENANT),  # which one is for statistics to say
+    "READY_LANES_OF_TENANT": (LANE_BY_QUEUE, LEASES_OF_TENANT),
     "HEADS": ("schedule_ready",),
     "UNNAMED_HEADS": ("schedule_ready",),
     "NAMED_HEADS": ("schedule_ready", key_of("task")),

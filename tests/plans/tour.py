@@ -98,6 +98,7 @@ def do_every_verb(tenant: Tenant) -> None:
     ledger.promote(now=soon)
     ledger.held_leases()
     say(take(8))
+    take(1, queues=["default", "new"], tenant=tenant)
     claims = take(5, queues=["default", "new"])
     ledger.renew(claims)
     say(claims[:2], Snooze(timedelta(seconds=1)))

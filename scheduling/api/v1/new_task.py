@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from scheduling import enqueueing, registry
+from scheduling import enqueueing, registry, remote
 from scheduling.errors import InvalidTask
 from scheduling.ledger.values import NewTask
+from scheduling.ledger_task import LedgerTask
 from scheduling.models import Schedule, Task
 from tenants.models import Tenant
 
@@ -28,10 +29,7 @@ def new_task(body: Mapping[str, Any], owner: Tenant, idempotency_key: str | None
     """The task that the body asks for. Raises InvalidTask naming the fields at fault."""
     if unknown := body.keys() - FIELDS:
         raise InvalidTask(dict.fromkeys(sorted(unknown), "is not a field of a task"))
-    name, payload = body.get("name"), body.get("payload", {})
-    task = registry.exposed(name) if isinstance(name, str) else None
-    if task is None:
-        raise InvalidTask({"name": "is not the name of a task that can be enqueued here"})
+    task, payload = task_meant(body.get("name"), body.get("queue")), body.get("payload", {})
     if not isinstance(payload, dict):
         raise InvalidTask({"payload": "must be an object"})
     return enqueueing.new_task(
@@ -42,6 +40,16 @@ def new_task(body: Mapping[str, Any], owner: Tenant, idempotency_key: str | None
         idempotency_key=idempotency_key,
         **{option: body.get(option) for option in OPTIONS},
     )
+
+
+def task_meant(name: object, queue: object) -> LedgerTask:
+    """What is to be run: one of the tasks that are offered, or whatever the workers of a remote queue know."""
+    if remote.is_remote(queue):
+        return remote.task_called(name)
+    task = registry.exposed(name) if isinstance(name, str) else None
+    if task is None:
+        raise InvalidTask({"name": "is not the name of a task that can be enqueued here"})
+    return task
 
 
 def as_stored(new: NewTask, owner: Tenant, task_id: UUID, created_at: datetime) -> Task:

@@ -19,6 +19,18 @@ Token = tuple[UUID, int, UUID]
 
 
 @dataclass(frozen=True, slots=True)
+class Reach:
+    """Which lanes a claim may serve. Sets of queues, so that no lane is looked at twice."""
+
+    queues: frozenset[str] | None = None
+    """None: every queue but those apart."""
+    apart: frozenset[str] = frozenset()
+    """Queues of remote workers; empty when `queues` are named."""
+    tenant_id: int | None = None
+    """Whose lanes, and only with `queues`. None: everybody's."""
+
+
+@dataclass(frozen=True, slots=True)
 class LaneShare:
     """A ready lane as dispatch sees it."""
 
@@ -55,7 +67,8 @@ class Serving:
     """What a claim writes of dispatch."""
 
     pool: str
-    queues: Collection[str] | None
+    """Empty: of nothing but the lanes, for one tenant by itself takes part in no dispatch."""
+    reach: Reach
     reached: float
     turns: Mapping[int, float]
     """The virtual time of each tenant that was served or has an empty lane: of all its ready lanes here."""
@@ -220,12 +233,10 @@ class Dialect(Protocol):
     def take_turn(self, now: datetime | None) -> datetime:
         """Wait until no claim is under way, and let none begin before commit; the instant then."""
 
-    def begin_claim(
-        self, queues: Collection[str] | None, limit: int, now: datetime | None, pool: str
-    ) -> Turn:
+    def begin_claim(self, reach: Reach, limit: int, now: datetime | None, pool: str) -> Turn:
         """Wait for the turn to claim, hold it until commit, and look: all else is read after."""
 
-    def ready_lanes(self, queues: Collection[str] | None, skip: int, limit: int) -> list[LaneShare]:
+    def ready_lanes(self, reach: Reach, skip: int, limit: int) -> list[LaneShare]:
         """Ready lanes in the order in which they are served, those after the first `skip`."""
 
     def heads(self, wanted: Mapping[int, int], *, named: bool) -> list[Head]:

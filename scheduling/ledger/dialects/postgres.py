@@ -26,6 +26,7 @@ from scheduling.ledger.dialects.interface import (
     Head,
     LaneShare,
     Listener,
+    Reach,
     Serving,
     Standing,
     Started,
@@ -200,18 +201,28 @@ READY_LANES = f"""
            END
     FROM {{lanes}} AS lane
     JOIN tenants_tenant AS tenant ON tenant.id = lane.tenant_id
-    WHERE lane.readiness = {READY}
+    WHERE lane.readiness = {READY} {{which}}
     ORDER BY lane.virtual_time, lane.served_at, lane.id
     LIMIT %(limit)s OFFSET %(skip)s
 """
-READY_LANES_ANY_QUEUE = READY_LANES.format(lanes="scheduling_lane")
+READY_LANES_ANY_QUEUE = READY_LANES.format(
+    lanes="scheduling_lane", which="AND lane.queue <> ALL(%(apart)s::text[])"
+)
 READY_LANES_IN_QUEUES = READY_LANES.format(
     lanes=f"""unnest(%(queues)s::text[]) AS wanted (queue) CROSS JOIN LATERAL (
         SELECT * FROM scheduling_lane AS lane
         WHERE lane.queue = wanted.queue AND lane.readiness = {READY}
         ORDER BY lane.virtual_time, lane.served_at, lane.id LIMIT %(skip)s + %(limit)s
-    )"""
+    )""",
+    which="",
 )  # the first ones of each queue in the order of an index, and of those the first ones
+READY_LANES_OF_TENANT = READY_LANES.format(
+    lanes="""unnest(%(queues)s::text[]) AS wanted (queue) CROSS JOIN LATERAL (
+        SELECT * FROM scheduling_lane AS lane
+        WHERE lane.tenant_id = %(tenant)s AND lane.queue = wanted.queue LIMIT 1
+    )""",
+    which="",
+)
 HEADS = f"""
     SELECT head.task_id, wanted.lane_id, head.due_at, {{name}}
     FROM unnest(%s::bigint[], %s::bigint[]) WITH ORDINALITY AS wanted (lane_id, count, place)
@@ -397,6 +408,7 @@ SERVE_LANES = f"""
         SELECT id, tenant_id FROM scheduling_lane
         WHERE tenant_id = ANY(%(tenants)s) AND readiness = {READY}
           AND (%(queues)s::text[] IS NULL OR queue = ANY(%(queues)s))
+          AND queue <> ALL(%(apart)s::text[])
         ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
     )
     UPDATE scheduling_lane AS lane
@@ -545,19 +557,17 @@ class Postgres:
         _, at = self._take_turn(now, Dispatch.EVERY_QUEUE)
         return at
 
-    def begin_claim(
-        self, queues: Collection[str] | None, limit: int, now: datetime | None, pool: str
-    ) -> Turn:
+    def begin_claim(self, reach: Reach, limit: int, now: datetime | None, pool: str) -> Turn:
         """In one round trip, but for the first claim of a pool."""
         pools = _pools(pool)
         with self._together():
             turn = self._run(TAKE_TURN, [pools])
             pauses = self._run(PAUSES, [now])
-            lanes = self._ready_lanes(queues, 0, limit)
+            lanes = self._ready_lanes(reach, 0, limit)
         rows = turn.fetchall()
         if len(rows) < len(pools):
             self._take_turn(now, pool)
-            return self.begin_claim(queues, limit, now, pool)
+            return self.begin_claim(reach, limit, now, pool)
         reached, at = _reached(rows, now, pool)
         return Turn(reached, at, pauses.fetchall(), [LaneShare(*row) for row in lanes])
 
@@ -571,14 +581,17 @@ class Postgres:
             return self._take_turn(now, pool)
         return _reached(rows, now, pool)
 
-    def ready_lanes(self, queues: Collection[str] | None, skip: int, limit: int) -> list[LaneShare]:
-        return [LaneShare(*row) for row in self._ready_lanes(queues, skip, limit)]
+    def ready_lanes(self, reach: Reach, skip: int, limit: int) -> list[LaneShare]:
+        return [LaneShare(*row) for row in self._ready_lanes(reach, skip, limit)]
 
-    def _ready_lanes(self, queues: Collection[str] | None, skip: int, limit: int) -> Any:
+    def _ready_lanes(self, reach: Reach, skip: int, limit: int) -> Any:
         values: dict[str, Any] = {"skip": skip, "limit": limit}
-        if queues is None:
-            return self._run(READY_LANES_ANY_QUEUE, values)
-        return self._run(READY_LANES_IN_QUEUES, {**values, "queues": list(set(queues))})
+        if reach.queues is None:
+            return self._run(READY_LANES_ANY_QUEUE, values | {"apart": list(reach.apart)})
+        values |= {"queues": list(reach.queues)}
+        if reach.tenant_id is None:
+            return self._run(READY_LANES_IN_QUEUES, values)
+        return self._run(READY_LANES_OF_TENANT, values | {"tenant": reach.tenant_id})
 
     def heads(self, wanted: Mapping[int, int], *, named: bool) -> list[Head]:
         rows = self._run(NAMED_HEADS if named else UNNAMED_HEADS, _columns(wanted.items(), 2))
@@ -626,7 +639,8 @@ class Postgres:
             "turns": turns,
             "lanes": lanes,
             "served_at": served_at,
-            "queues": None if serving.queues is None else list(serving.queues),
+            "queues": None if serving.reach.queues is None else list(serving.reach.queues),
+            "apart": list(serving.reach.apart),
             "empty": empty,
             "reached": serving.reached,
             "pool": serving.pool,

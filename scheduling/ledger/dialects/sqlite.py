@@ -24,6 +24,7 @@ from scheduling.ledger.dialects.interface import (
     Head,
     LaneShare,
     Listener,
+    Reach,
     Serving,
     Standing,
     Started,
@@ -104,12 +105,17 @@ READY_LANES = f"""
                WHERE tenant.max_in_flight IS NOT NULL AND lease.tenant_id = lane.tenant_id)
     FROM scheduling_lane AS lane
     JOIN tenants_tenant AS tenant ON tenant.id = lane.tenant_id
-    WHERE lane.readiness = {READY} {{queue}}
+    WHERE lane.readiness = {READY} AND {{which}}
     ORDER BY lane.virtual_time, lane.served_at, lane.id
     LIMIT ? OFFSET ?
 """
-READY_LANES_ANY_QUEUE = READY_LANES.format(queue="")
-READY_LANES_IN_QUEUE = READY_LANES.format(queue="AND lane.queue = ?")
+READY_LANES_ANY_QUEUE = READY_LANES.format(
+    which="lane.queue NOT IN (SELECT value FROM json_each(?))"
+)
+READY_LANES_IN_QUEUE = READY_LANES.format(which="lane.queue = ?")
+READY_LANES_OF_TENANT = READY_LANES.format(
+    which="lane.tenant_id = ? AND lane.queue IN (SELECT value FROM json_each(?))"
+)
 HEADS = f"""
     SELECT schedule.task_id, iif(typeof(schedule.due_at) = 'text', schedule.due_at, NULL), NULL
     FROM scheduling_schedule AS schedule
@@ -148,7 +154,9 @@ INSERT_LEASE = """
 """
 MOVE_TENANT = f"""
     UPDATE scheduling_lane SET virtual_time = ?
-    WHERE tenant_id = ? AND readiness = {READY} AND (?3 IS NULL OR queue IN (SELECT value FROM json_each(?3)))
+    WHERE tenant_id = ? AND readiness = {READY}
+      AND (?3 IS NULL OR queue IN (SELECT value FROM json_each(?3)))
+      AND queue NOT IN (SELECT value FROM json_each(?4))
 """
 MOVE_LANE = "UPDATE scheduling_lane SET served_at = ? WHERE id = ?"
 RETIRE_LANES = f"""
@@ -318,9 +326,7 @@ class SQLite:
         """The transaction is the turn."""
         return now or self.now()
 
-    def begin_claim(
-        self, queues: Collection[str] | None, limit: int, now: datetime | None, pool: str
-    ) -> Turn:
+    def begin_claim(self, reach: Reach, limit: int, now: datetime | None, pool: str) -> Turn:
         """A claim that finds nothing writes nothing, and syncs nothing."""
         row = self._run(REACHED, [pool]).fetchone()
         if row is None:
@@ -330,15 +336,19 @@ class SQLite:
             reached=row[0] if row else 0.0,
             at=now,
             pauses=list(self._run(PAUSES, [_text(now)])),
-            lanes=self.ready_lanes(queues, 0, limit),
+            lanes=self.ready_lanes(reach, 0, limit),
         )
 
-    def ready_lanes(self, queues: Collection[str] | None, skip: int, limit: int) -> list[LaneShare]:
-        if queues is None:
-            return [LaneShare(*row) for row in self._run(READY_LANES_ANY_QUEUE, [limit, skip])]
+    def ready_lanes(self, reach: Reach, skip: int, limit: int) -> list[LaneShare]:
+        if reach.queues is None:
+            values = [json.dumps(list(reach.apart)), limit, skip]
+            return [LaneShare(*row) for row in self._run(READY_LANES_ANY_QUEUE, values)]
+        if reach.tenant_id is not None:
+            values = [reach.tenant_id, json.dumps(list(reach.queues)), limit, skip]
+            return [LaneShare(*row) for row in self._run(READY_LANES_OF_TENANT, values)]
         first_of_each = [
             LaneShare(*row)
-            for queue in set(queues)
+            for queue in reach.queues
             for row in self._run(READY_LANES_IN_QUEUE, [queue, skip + limit, 0])
         ]
         return sorted(first_of_each, key=LaneShare.place)[skip : skip + limit]
@@ -401,10 +411,12 @@ class SQLite:
         return now, started, True
 
     def _serve_lanes(self, round_: Serving) -> None:
-        queues = None if round_.queues is None else json.dumps(list(round_.queues))
+        reach = round_.reach
+        queues = None if reach.queues is None else json.dumps(list(reach.queues))
+        apart = json.dumps(list(reach.apart))
         self._run_many(
             MOVE_TENANT,
-            [(virtual_time, tenant_id, queues) for tenant_id, virtual_time in round_.turns.items()],
+            [(at, tenant_id, queues, apart) for tenant_id, at in round_.turns.items()],
         )
         self._run_many(MOVE_LANE, [(at, lane_id) for lane_id, at in round_.served_at.items()])
         if round_.empty:

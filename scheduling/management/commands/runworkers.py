@@ -6,6 +6,7 @@ from datetime import timedelta
 from threading import Event
 from typing import Any
 
+from django.conf import settings
 from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
@@ -43,7 +44,7 @@ class Command(BaseCommand):
             type=names,
             default=STANDARD.queues,
             metavar="A,B",
-            help="claim from these queues only; default: from every queue",
+            help="claim from these queues only; default: from every queue but those in REMOTE_QUEUES",
         )
         parser.add_argument(
             "--lease-seconds",
@@ -61,6 +62,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        require_local(options["queues"])
         self.check(tags=[Tags.database], databases=[DEFAULT_DB_ALIAS])  # not among the usual ones
         require_tables()
         require_own_sessions()
@@ -74,6 +76,14 @@ class Command(BaseCommand):
                 grace=options["grace_seconds"],
             )
         ).run()
+
+
+def require_local(queues: frozenset[str] | None) -> None:
+    remote = sorted((queues or frozenset()).intersection(settings.REMOTE_QUEUES))
+    if remote:
+        raise Wrong(
+            f"{', '.join(remote)}: remote workers claim from there, as REMOTE_QUEUES says, and nobody else."
+        )
 
 
 def require_tables() -> None:
