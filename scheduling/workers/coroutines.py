@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Coroutine
 from functools import cached_property
 from threading import Thread
-from typing import Any
+from typing import Any, Protocol
 
 from asgiref.sync import sync_to_async
 
@@ -15,10 +15,20 @@ from scheduling.errors import TaskTimeout
 from scheduling.workers import leftovers
 
 
+class Running(Protocol):
+    """A coroutine under way."""
+
+    def result(self) -> Any:
+        """Wait for the end; return or raise what the coroutine did, TaskTimeout if it was interrupted."""
+
+    def interrupt(self) -> None:
+        """Raise TaskTimeout in it, if it has not ended. Returns at once."""
+
+
 class Coroutines:
     """The event loop, started by the first coroutine that needs it."""
 
-    def start(self, coroutine: Coroutine[Any, Any, Any]) -> "RunningCoroutine":
+    def start(self, coroutine: Coroutine[Any, Any, Any]) -> Running:
         """Set it going in the context (variables) of the caller."""
         return RunningCoroutine(coroutine, self._loop)
 
@@ -41,7 +51,6 @@ class RunningCoroutine:
         self._end = asyncio.run_coroutine_threadsafe(self._run(coroutine), loop)
 
     def result(self) -> Any:
-        """Wait for the end; return or raise what the coroutine did, TaskTimeout if it was interrupted."""
         result, error = self._end.result()
         if self._timed_out and isinstance(error, asyncio.CancelledError):
             raise TaskTimeout from error

@@ -11,7 +11,7 @@ from scheduling.errors import InvalidTask, UnknownHandler
 from scheduling.ledger.values import Stop, Verdict
 from scheduling.ledger_task import LedgerTask
 from scheduling.workers import announcements, verdicts
-from scheduling.workers.coroutines import Coroutines, RunningCoroutine
+from scheduling.workers.coroutines import Coroutines, Running
 from scheduling.workers.held import Held, Interruptible
 from scheduling.workers.timeouts import Interrupt, Watch
 from tenants.current import acting_for
@@ -73,7 +73,7 @@ class Executor:
             held.running = None
             interrupt.close()
 
-    def _await(self, held: Held, coroutine: RunningCoroutine) -> Any:
+    def _await(self, held: Held, coroutine: Running) -> Any:
         try:
             self._keep_time(held, coroutine)
             return coroutine.result()

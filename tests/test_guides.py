@@ -1,0 +1,166 @@
+"""What the guides for those who write tasks show works as it is written there."""
+
+import re
+import unittest
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
+from typing import Any, ClassVar
+from uuid import uuid4
+
+import pytest
+from django.db import connection, models, transaction
+
+from scheduling import ledger
+from scheduling.compat import task
+from scheduling.context import Context
+from scheduling.errors import StaleLease
+from scheduling.models import Task
+from scheduling.states import TaskState
+from scheduling.testing import run_due_tasks
+from tenants.current import acting_for
+from tenants.models import Tenant
+from tests.workers.kit import a_claim
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+
+class Readers(models.Model):
+    """A model of the reader's own app."""
+
+    class Meta:
+        app_label = "readers"
+        abstract = True
+
+
+class Invoice(Readers):
+    number = models.CharField(max_length=20, unique=True)
+    total = models.IntegerField()
+    objects: ClassVar[models.Manager[Any]] = models.Manager()
+
+    def __str__(self) -> str:
+        return self.number
+
+
+class Store(dict[str, str]):
+    """What is kept under which key."""
+
+    def put(self, key: str, content: str) -> None:
+        self[key] = content
+
+
+def shown_in(page: str, **names: Any) -> dict[str, Any]:
+    """Everything that the snippets of a page declare, given what its reader has already."""
+    names["__name__"] = f"readers.{Path(page).stem}"
+    for snippet in re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), re.DOTALL):
+        exec(snippet, names)  # noqa: S102  # our own page
+    return names
+
+
+FENCING = shown_in(
+    "fencing.md",
+    Invoice=Invoice,
+    StaleLease=StaleLease,
+    models=SimpleNamespace(**vars(models) | {"Model": Readers}),
+    store=Store(),
+    task=task,
+    transaction=transaction,
+)
+
+
+@pytest.fixture(autouse=True)
+def readers_tables(transactional_db: None) -> Iterator[None]:
+    tables = [Invoice, FENCING["Fence"]]
+    with connection.schema_editor() as editor:
+        for table in tables:
+            editor.create_model(table)
+    yield
+    with connection.schema_editor() as editor:
+        for table in tables:
+            editor.delete_model(table)
+
+
+@pytest.fixture(autouse=True)
+def acme(tenant_a: Tenant) -> Iterator[Tenant]:
+    """A tenant acted for."""
+    with acting_for(tenant_a):
+        yield tenant_a
+
+
+def context_of(claim: Any, declared: Any) -> Context:
+    return Context(claim, declared, Event(), Event())
+
+
+class TestSettlingInTheSameTransaction:
+    BILL = FENCING["bill"]
+
+    def test_row_and_result_are_committed(self) -> None:
+        self.BILL.enqueue("7", 100)
+        (result,) = run_due_tasks()
+        assert result.return_value == {"invoice": Invoice.objects.get(number="7").pk}
+
+    def test_zombie_leaves_no_row(self) -> None:
+        self.BILL.enqueue("7", 100)
+        (claim,) = ledger.claim(uuid4(), limit=1).claims
+        ledger.reap(ledger.held_leases())
+
+        with pytest.raises(StaleLease):
+            self.BILL.func(context_of(claim, self.BILL), "7", 100)
+
+        assert not Invoice.objects.exists()
+        assert Task.objects.get().state == TaskState.QUEUED
+
+
+class TestFencingOtherTables:
+    def write(self, claim: Any, total: int) -> None:
+        FENCING["write_down"](context_of(claim, FENCING["bill"]), "7", total)
+
+    def test_zombie_that_comes_second_is_refused(self) -> None:
+        zombie = a_claim(generation=1)
+        successor = a_claim(task_id=zombie.task_id, generation=2)
+        self.write(successor, 200)
+
+        with pytest.raises(StaleLease):
+            self.write(zombie, 100)
+
+        assert Invoice.objects.get().total == 200
+
+    def test_zombie_that_comes_first_is_written_over(self) -> None:
+        zombie = a_claim(generation=1)
+        self.write(zombie, 100)
+        self.write(a_claim(task_id=zombie.task_id, generation=2), 200)
+        assert Invoice.objects.get().total == 200
+
+    def test_one_generation_may_write_as_often_as_it_likes(self) -> None:
+        claim = a_claim(generation=3)
+        self.write(claim, 100)
+        self.write(claim, 101)
+        assert Invoice.objects.get().total == 101
+
+    def test_other_tasks_have_fences_of_their_own(self) -> None:
+        self.write(a_claim(generation=9), 100)
+        self.write(a_claim(generation=1), 200)
+        assert Invoice.objects.get().total == 200
+
+
+def test_each_generation_writes_to_a_place_of_its_own() -> None:
+    FENCING["render"].enqueue("march")
+    (result,) = run_due_tasks()
+    key = result.return_value["key"]
+    assert key.endswith("/1.pdf")
+    assert FENCING["store"][key] == "report march"
+
+
+def test_guide_to_testing_is_a_test_that_passes() -> None:
+    Tenant.objects.all().delete()
+    guide = shown_in("testing.md")
+    tests = unittest.defaultTestLoader.loadTestsFromTestCase(guide["WelcomeTest"])
+    outcome = unittest.TestResult()
+
+    tests.run(outcome)
+
+    assert outcome.testsRun == 1
+    assert outcome.errors + outcome.failures == []
