@@ -8,6 +8,7 @@ from scheduling.ledger.cancel import Cancelling, cancel
 from scheduling.ledger.claim import LEASE, Claims, claim
 from scheduling.ledger.control import control, pause, resume
 from scheduling.ledger.enqueue import enqueue
+from scheduling.ledger.explain import HOLDS, Explanation, Why, explain
 from scheduling.ledger.promote import Promotion, promote
 from scheduling.ledger.prune import Pruning, prune, prune_throughput
 from scheduling.ledger.reap import held_leases, reap
@@ -43,11 +44,13 @@ from scheduling.ledger.workers import (
 )
 
 __all__ = [
+    "HOLDS",
     "LEASE",
     "Accepted",
     "Cancelling",
     "Claim",
     "Claims",
+    "Explanation",
     "Fail",
     "Failure",
     "Full",
@@ -67,11 +70,13 @@ __all__ = [
     "Stop",
     "Succeed",
     "Verdict",
+    "Why",
     "cancel",
     "claim",
     "control",
     "discard",
     "enqueue",
+    "explain",
     "held_leases",
     "pause",
     "promote",

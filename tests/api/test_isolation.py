@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.ledger]
 
 ROUTES = [
     ("GET", "/v1/tasks/{}"),
+    ("GET", "/v1/tasks/{}/explain"),
     ("POST", "/v1/tasks/{}/cancel"),
     ("POST", "/v1/tasks/{}/redrive"),
 ]

@@ -5,6 +5,7 @@ from django.urls import path
 from scheduling.api.v1.batch import BatchView
 from scheduling.api.v1.dead_letters import DiscardDeadLettersView, RedriveDeadLettersView
 from scheduling.api.v1.execution_control import ExecutionControlView
+from scheduling.api.v1.explain import ExplainView
 from scheduling.api.v1.openapi import OpenApiView
 from scheduling.api.v1.tasks import CancelView, RedriveView, TasksView, TaskView
 
@@ -13,6 +14,7 @@ urlpatterns = [
     path("tasks", TasksView.as_view(), name="tasks"),
     path("tasks/batch", BatchView.as_view(), name="tasks-batch"),
     path("tasks/<str:task_id>", TaskView.as_view(), name="task"),
+    path("tasks/<str:task_id>/explain", ExplainView.as_view(), name="task-explain"),
     path("tasks/<str:task_id>/cancel", CancelView.as_view(), name="task-cancel"),
     path("tasks/<str:task_id>/redrive", RedriveView.as_view(), name="task-redrive"),
     path("execution-control", ExecutionControlView.as_view(), name="execution-control"),

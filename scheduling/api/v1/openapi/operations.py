@@ -87,6 +87,15 @@ PATHS: dict[str, dict[str, Operation]] = {
             parameters=[TASK_ID],
         )
     },
+    "/v1/tasks/{task_id}/explain": {
+        "get": operation(
+            "explainTask",
+            "Why a task is not running, in a sentence and as data.",
+            ONE_TASK,
+            {"200": answer("The first reason that a worker would meet", "Explanation")},
+            parameters=[TASK_ID],
+        )
+    },
     "/v1/tasks/{task_id}/cancel": {
         "post": operation(
             "cancelTask",

@@ -29,6 +29,7 @@ HEADERS_OF: dict[int, dict[str, Schema]] = {
 }
 LINKED = {
     "task": "the task itself",
+    "explainTask": "why it is not running",
     "cancelTask": "stop it",
     "redriveTask": "try it again, once it is a dead letter",
 }

@@ -5,6 +5,7 @@ from typing import Any
 from scheduling import options
 from scheduling.api.v1.kinds import Kind
 from scheduling.api.v1.serializers import LARGEST_BATCH, LARGEST_PAGE, LONGEST_PAUSE_SECONDS, PAGE
+from scheduling.ledger import Why
 from scheduling.states import DeadReason, Outcome, TaskState
 
 Schema = dict[str, Any]
@@ -175,6 +176,28 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "Page": an_object(
         {"tasks": {"type": "array", "items": ref("Summary")}, "next": or_null(text())}
+    ),
+    "Explanation": an_object(
+        {
+            "task_id": ID,
+            "state": one_of(TaskState),
+            "why": one_of(Why),
+            "sentence": text(description="for people"),
+            "due_at": or_null(INSTANT),
+            "deadline": or_null(INSTANT),
+            "paused_by": {"type": "array", "items": ref("StandingPause")},
+            "in_flight": or_null(number(minimum=0)),
+            "max_in_flight": or_null(number(minimum=1)),
+            "ahead_in_lane": or_null(number(minimum=0)),
+            "ahead_in_other_lanes": or_null(number(minimum=0)),
+            "workers": or_null(number(minimum=0)),
+            "running_since": or_null(INSTANT),
+            "leased_until": or_null(INSTANT),
+            "worker": or_null(text(description="told to operators")),
+        }
+    ),
+    "StandingPause": an_object(
+        {"scope": text(), "reason": text(), "since": INSTANT, "expires_at": or_null(INSTANT)}
     ),
     "Switch": SWITCH,
     "Receipt": RECEIPT,
