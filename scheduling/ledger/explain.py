@@ -1,7 +1,7 @@
 """Why a task is not running, from what a claim goes by: the kill switch, the caps, and the plan between lanes.
 
 Plain reads without locks, one after the other: true of an instant at which nothing else happened. Order is as
-a worker that serves every queue finds it.
+a worker finds it that serves every queue, or, for a remote one, that queue.
 """
 
 from collections.abc import Mapping
@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from django.conf import settings
 from django.db.models import Q, QuerySet
 
+from scheduling.ledger.claim import pool_of, reach_of
 from scheduling.ledger.dialects import LaneShare, dialect
 from scheduling.ledger.kill_switch import InLane, KillSwitch
 from scheduling.ledger.stride import plan
@@ -78,6 +80,8 @@ class _Waiting:
 
     def __init__(self, task: Task, schedule: Schedule, now: datetime) -> None:
         self.task, self.schedule, self.lane, self.now = task, schedule, schedule.lane, now
+        is_remote = task.queue in settings.REMOTE_QUEUES
+        self.reach = reach_of([task.queue] if is_remote else None, None)
         self.pauses = list(Pause.objects.in_force(now).select_related("tenant"))
         self.switch = KillSwitch(tuple((p.tenant_id, p.queue, p.name) for p in self.pauses))
 
@@ -129,7 +133,7 @@ class _Waiting:
         """Tasks of other lanes that dispatch takes before it, when so many are ahead in its own."""
         lanes = {
             lane.lane_id: lane
-            for lane in dialect().ready_lanes(None, 0, MOST_LANES)
+            for lane in dialect().ready_lanes(self.reach, 0, MOST_LANES)
             if not self.switch.stops_lane(lane)
         }
         order = self._order(lanes)
@@ -138,7 +142,7 @@ class _Waiting:
 
     def _order(self, lanes: Mapping[int, LaneShare]) -> list[int]:
         """The lanes of the tasks that are served next, as a claim plans it; a lane's end is looked up when it matters."""
-        reached = Dispatch.objects.filter(pk=Dispatch.EVERY_QUEUE).values_list(
+        reached = Dispatch.objects.filter(pk=pool_of(self.reach)).values_list(
             "virtual_time", flat=True
         )
         begins_at = next(iter(reached), 0.0)

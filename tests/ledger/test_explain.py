@@ -5,8 +5,10 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
+from hypothesis import settings as examples
 from hypothesis import strategies as st
+from pytest_django import Settings
 
 from scheduling import ledger
 from scheduling.ledger import HOLDS, Explanation, Why
@@ -102,6 +104,19 @@ def test_far_behind_is_counted_so_far_and_no_further(tenant_a: Tenant, tenant_b:
     assert found.ahead_in_other_lanes == FURTHEST // 2
 
 
+def test_a_task_for_remote_workers_stands_in_their_order(
+    tenant_a: Tenant, tenant_b: Tenant, settings: Settings
+) -> None:
+    settings.REMOTE_QUEUES = ["gpu"]
+    kit.put(tenant_b, 3)
+    kit.put(tenant_b, 1, queue="gpu")
+    first, second = kit.put(tenant_a, 2, queue="gpu")
+    found = {explained(one).ahead_in_other_lanes for one in (first, second)}
+    assert found in ({0, 1}, {1})
+    [claim] = kit.take(queues=["gpu"])
+    assert (claim.task_id == first) is (found == {0, 1})
+
+
 def test_workers_that_serve_the_queue_are_counted(tenant_a: Tenant) -> None:
     [task_id] = kit.put(tenant_a)
     for queues in ((), ("default", "mail"), ("mail",)):
@@ -133,7 +148,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=st.lists(STEPS, min_size=3, max_size=25), moment=INSTANTS)
 def test_a_claim_does_what_was_said(
     tenant_a: Tenant, tenant_b: Tenant, steps: list[tuple[object, ...]], moment: float

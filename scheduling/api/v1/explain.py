@@ -13,6 +13,7 @@ from scheduling.api.v1.tasks import parsed_id, stored
 from scheduling.ledger import Explanation, Why
 from scheduling.ledger.explain import FURTHEST
 from scheduling.models import Lease, Pause, Task, WorkerProcess
+from scheduling.remote import is_remote
 from scheduling.states import TaskState
 from tenants.models import Scope
 
@@ -102,7 +103,9 @@ def at_cap(task: Task, found: Explanation) -> str:
     return f"Its tenant has {found.in_flight} in flight, and may have {cap}."
 
 
-def first_in_line(found: Explanation) -> str:
+def first_in_line(task: Task, found: Explanation) -> str:
+    if is_remote(task.queue):
+        return "It is next: the first remote worker that asks for its queue takes it."
     if found.workers:
         return "It is next: the first worker that has a free slot takes it."
     return "It is next, and no worker process that serves its queue is alive."
@@ -123,5 +126,5 @@ SENTENCES: Mapping[Why, Callable[[Task, Explanation], str]] = {
         "Nothing holds it any more: it is ready from a worker's next look on."
     ),
     Why.BEHIND_OTHERS: lambda _, found: behind(found),
-    Why.NEXT: lambda _, found: first_in_line(found),
+    Why.NEXT: first_in_line,
 }
