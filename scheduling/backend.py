@@ -16,9 +16,11 @@ from scheduling import clock, ledger, registry
 from scheduling import models as rows
 from scheduling.compat import (
     BaseTaskBackend,
+    InvalidDeclaration,
     Task,
     TaskResult,
     TaskResultDoesNotExist,
+    normalize_json,
     task_enqueued,
 )
 from scheduling.enqueueing import new_task
@@ -28,10 +30,18 @@ from scheduling.results import enqueued, result_of
 from tenants import current
 from tenants.models import Tenant
 
-__all__ = ["LedgerBackend", "LedgerTask"]
+__all__ = ["InvalidCall", "LedgerBackend", "LedgerTask", "UnserializableCall"]
 
 Call = tuple[LedgerTask, Sequence[Any], Mapping[str, Any]]
 """A task and the arguments it is to be called with, named or not."""
+
+
+class InvalidCall(InvalidTask, InvalidDeclaration):
+    """A call that cannot be enqueued, in the framework's own terms as well as in ours."""
+
+
+class UnserializableCall(InvalidCall, TypeError):
+    """One with an argument that JSON cannot say, which the framework takes for an error of its type."""
 
 
 class LedgerBackend(BaseTaskBackend):
@@ -56,12 +66,15 @@ class LedgerBackend(BaseTaskBackend):
     def bulk_enqueue(self, calls: Iterable[Call]) -> list[TaskResult]:
         """Store tasks in one transaction, all or none, and send `task_enqueued` for each.
 
-        Raises TenantRequired, and what `new_task` and `ledger.enqueue` raise.
+        Raises TenantRequired, InvalidCall, and what `ledger.enqueue` raises.
         """
         tasks, new = [], []
         for task, args, kwargs in calls:
             tasks.append(task)
-            new.append(new_task(task, args, kwargs, tenant_id=owner_of(task)))
+            try:
+                new.append(new_task(task, args, kwargs, tenant_id=owner_of(task)))
+            except InvalidTask as error:
+                raise invalid_call(args, kwargs)(error.errors) from None
         results = [
             self._read(answer.task_id)
             if answer.replayed
@@ -98,6 +111,17 @@ class LedgerBackend(BaseTaskBackend):
     def _read(self, task_id: UUID, tenant: Tenant | None = None) -> TaskResult:
         found = rows.Task.objects.of(tenant).select_related("lease").prefetch_related("history")
         return result_of(found.get(pk=task_id), self.alias)
+
+
+def invalid_call(args: Sequence[Any], kwargs: Mapping[str, Any]) -> type[InvalidCall]:
+    """Which of the two it is: the framework's own way of putting arguments into JSON decides."""
+    try:
+        normalize_json([args, kwargs])
+    except TypeError:
+        return UnserializableCall
+    except (ValueError, RecursionError):
+        return InvalidCall
+    return InvalidCall
 
 
 def owner_of(task: LedgerTask) -> int:

@@ -4,7 +4,7 @@ Nothing else imports either of the two.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
 
 import django
 
@@ -25,14 +25,22 @@ if TYPE_CHECKING:
         task_finished,
         task_started,
     )
+    from django.utils.json import normalize_json
 
     # Generic in the stubs, and not on Django 6.1: only here can their parameters be written down.
     Task: TypeAlias = _Task[..., Any]
     TaskContext: TypeAlias = _TaskContext[..., Any]
     TaskResult: TypeAlias = _TaskResult[..., Any]
 
-    def task(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-        """Declare a task. The stubs would refuse the options that a backend adds."""
+    class _Declare(Protocol):
+        @overload
+        def __call__(self, function: Callable[..., Any], /) -> Any: ...
+
+        @overload
+        def __call__(self, **options: Any) -> Callable[[Callable[..., Any]], Any]: ...
+
+    task: _Declare
+    """Declares a task. The stubs would refuse the options that a backend adds."""
 
 elif django.VERSION >= (6, 0):
     from django.tasks import (
@@ -56,6 +64,7 @@ elif django.VERSION >= (6, 0):
         task_finished,
         task_started,
     )
+    from django.utils.json import normalize_json
 else:
     from django_tasks import (
         TaskContext,
@@ -77,6 +86,7 @@ else:
         task_finished,
         task_started,
     )
+    from django_tasks.utils import normalize_json
 
 __all__ = [
     "BaseTaskBackend",
@@ -92,6 +102,7 @@ __all__ = [
     "log_task_enqueued",
     "log_task_finished",
     "log_task_started",
+    "normalize_json",
     "task",
     "task_backends",
     "task_enqueued",

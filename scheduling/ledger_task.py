@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from django.utils.inspect import get_func_args
 
-from scheduling import options, registry
+from scheduling import clock, options, registry
 from scheduling.compat import InvalidDeclaration, Task
 from scheduling.errors import InvalidTask
 from tenants.models import Tenant
@@ -64,7 +64,7 @@ class LedgerTask(Task):
         *,
         priority: int | None = None,
         queue_name: str | None = None,
-        run_after: datetime | None = None,
+        run_after: datetime | timedelta | None = None,
         backend: str | None = None,
         max_attempts: int | None = None,
         timeout: timedelta | None = None,
@@ -72,7 +72,9 @@ class LedgerTask(Task):
         tenant: Tenant | str | None = None,
         idempotency_key: str | None = None,
     ) -> Self:
-        """A copy with the options given; None leaves one as it is."""
+        """A copy with the options given; None leaves one as it is. A timedelta of `run_after` counts from now."""
+        if isinstance(run_after, timedelta):
+            run_after = clock.now() + run_after
         asked = {
             "priority": priority,
             "queue_name": queue_name,
