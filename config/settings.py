@@ -122,6 +122,11 @@ REST_FRAMEWORK = {
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # the console's forms; the API counts for itself
 
+# Metrics: whether anybody may read them, and how many tenants, and queues of each, are told apart.
+METRICS_OPEN = env.bool("METRICS_OPEN", default=False)
+METRICS_MAX_TENANTS = env.int("METRICS_MAX_TENANTS", default=100)
+METRICS_MAX_QUEUES = env.int("METRICS_MAX_QUEUES", default=20)
+
 # Security
 
 # gunicorn tells http from https by X-Forwarded-Proto, and only from the proxies it was told to trust,

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 from enum import IntEnum
 
 from scheduling.models import Pause, WorkerProcess
+from scheduling.models.worker import SILENT_AFTER
 from tenants.models import Tenant
 
-SILENT_AFTER = timedelta(seconds=30)
 LATE_AFTER = timedelta(minutes=1)
 VERY_LATE_AFTER = timedelta(minutes=10)
 NEARLY_FULL = 0.8

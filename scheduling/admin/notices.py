@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scheduling.admin.figures import SILENT_AFTER, Concern, Dashboard, TenantFigures
+from scheduling.admin.figures import Concern, Dashboard, TenantFigures
 from scheduling.admin.words import counted, lasting
+from scheduling.models.worker import SILENT_AFTER
 
 TENANTS_NAMED = 5
 

@@ -11,10 +11,10 @@ from django.utils.safestring import SafeString
 
 from scheduling import clock
 from scheduling.admin import words
-from scheduling.admin.figures import SILENT_AFTER
 from scheduling.admin.lists import ReadOnlyAdmin
 from scheduling.admin.site import console
 from scheduling.models import Lane, Lease, WorkerProcess
+from scheduling.models.worker import SILENT_AFTER
 
 BUSY = (
     Lease.objects.filter(worker=OuterRef("pk"))

@@ -8,7 +8,7 @@ from scheduling.models.pause import Pause
 from scheduling.models.quota import Intake, Outflow
 from scheduling.models.schedule import Schedule
 from scheduling.models.task import DeadLetter, Task
-from scheduling.models.throughput import Throughput
+from scheduling.models.throughput import Throughput, Total
 from scheduling.models.worker import WorkerProcess
 
 __all__ = [
@@ -25,5 +25,6 @@ __all__ = [
     "Schedule",
     "Task",
     "Throughput",
+    "Total",
     "WorkerProcess",
 ]

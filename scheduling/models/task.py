@@ -90,6 +90,11 @@ class Task(models.Model):
                 condition=Q(dead_reason__isnull=False),
             ),
             models.Index(
+                fields=["tenant", "queue"],
+                name="task_dead_queue",
+                condition=Q(dead_reason__isnull=False),
+            ),
+            models.Index(
                 fields=["tenant", "id"],
                 name="task_cancel",
                 condition=Q(cancel_requested_at__isnull=False),

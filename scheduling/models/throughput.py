@@ -1,4 +1,4 @@
-"""How much was done, per tenant and minute, so that charts and metrics never scan history."""
+"""How much was done, per tenant, so that charts and metrics never scan history."""
 
 from typing import ClassVar
 
@@ -35,3 +35,25 @@ class Throughput(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tenant_id} at {self.minute:%F %R}"
+
+
+class Total(models.Model):
+    """What a tenant's minutes held that Throughput no longer keeps, and how often its tasks were spoken for in vain.
+
+    Together with the minutes that are left: everything since the tenant began. It only ever grows.
+    """
+
+    tenant = models.OneToOneField(
+        Tenant, primary_key=True, on_delete=models.CASCADE, db_constraint=False, related_name="+"
+    )
+    succeeded = models.BigIntegerField(default=0)
+    retried = models.BigIntegerField(default=0)
+    dead = models.BigIntegerField(default=0)
+    cancelled = models.BigIntegerField(default=0)
+    lost = models.BigIntegerField(default=0)
+    wait_seconds = models.FloatField(default=0)
+    run_seconds = models.FloatField(default=0)
+    refused = models.BigIntegerField(default=0, help_text="Stale workers; no minute has these.")
+
+    def __str__(self) -> str:
+        return f"totals of {self.tenant_id}"

@@ -1,8 +1,12 @@
 """Who is alive, where, since when, and with how many slots."""
 
+from datetime import timedelta
 from typing import ClassVar
 
 from django.db import models
+
+SILENT_AFTER = timedelta(seconds=30)
+"""Workers say that they live every ten seconds."""
 
 
 class WorkerProcess(models.Model):

@@ -15,6 +15,7 @@ from scheduling import clock, ledger
 from scheduling.ledger import wake
 from scheduling.workers import verdicts
 from scheduling.workers.board import Board
+from scheduling.workers.bookkeeper import Bookkeeper
 from scheduling.workers.claiming import Claiming
 from scheduling.workers.coroutines import Coroutines
 from scheduling.workers.doorbell import Doorbell
@@ -72,6 +73,7 @@ class Pool:
             self._promoter,
             self._claiming,
             Reaper(options.lease),
+            Bookkeeper(),
         ]
         self._stops_at: float | None = None
         """When the grace period ends. None: nobody asked to stop."""

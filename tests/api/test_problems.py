@@ -133,6 +133,7 @@ def test_the_console_is_found_without_its_slash(api_a: Api) -> None:
         ("/v1/execution-control", {"GET", "PUT", "HEAD", "OPTIONS"}),
         ("/healthz", {"GET", "HEAD", "OPTIONS"}),
         ("/readyz", {"GET", "HEAD", "OPTIONS"}),
+        ("/metrics", {"GET", "HEAD", "OPTIONS"}),
     ],
 )
 def test_another_method_is_told_those_that_are_allowed(

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 
+from scheduling.ledger.survey import survey
 from scheduling.sqlite.base import qmark
 from tests.plans import tour
 
@@ -172,6 +173,18 @@ def test_the_orm_reads_no_history_either(recorder: tour.Recorder) -> None:
         if sql.startswith(("SELECT", "UPDATE", "DELETE")):
             for plan in plans_of(qmark(sql) if ON_SQLITE else sql, values):
                 assert scanned(plan, HISTORY) == [], f"{sql}\n{plan}"
+
+
+def test_a_survey_for_metrics_reads_no_task_that_is_over(recorder: tour.Recorder) -> None:
+    """What waits it counts, by an index or all of it: PostgreSQL reads few pages at once sooner."""
+    watching = tour.Recorder()
+    with watching.recording():
+        survey()
+    assert any("scheduling_task" in sql for sql in watching.orm), "the dead letters"
+    for sql, values in watching.orm.items():
+        for plan in plans_of(qmark(sql) if ON_SQLITE else sql, values):
+            assert scanned(plan, ("task", "attempt", "refusal")) == [], f"{sql}\n{plan}"
+            assert not ON_SQLITE or scanned(plan, ("schedule",)) == [], f"{sql}\n{plan}"
 
 
 def test_a_plan_that_reads_a_large_table_is_recognized(recorder: tour.Recorder) -> None:

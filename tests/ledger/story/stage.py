@@ -24,6 +24,7 @@ from scheduling.models import (
     Schedule,
     Task,
     Throughput,
+    Total,
 )
 from scheduling.states import Outcome, TaskState
 from tenants.models import Tenant
@@ -43,6 +44,7 @@ EVERYTHING = (
     Intake,
     Outflow,
     Throughput,
+    Total,
     Dispatch,
     Tenant,
 )

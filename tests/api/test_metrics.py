@@ -1,0 +1,154 @@
+"""`/metrics`: what the ledger tells of itself, and to whom."""
+
+import json
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+from django.conf import settings as project
+from django.db import connection
+from prometheus_client.parser import text_string_to_metric_families
+from pytest_django import Settings
+
+from scheduling import clock
+from scheduling.api.metrics.collector import METRICS, SURVEY_SECONDS, all_names
+from scheduling.models import Lane
+from tenants.models import ApiToken, Tenant
+from tests.api.kit import Api, problem
+from tests.ledger.kit import failing, pause, put, run, say, take
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LABELS = {SURVEY_SECONDS: (), **{metric.name: metric.labels for metric in METRICS}}
+Figures = dict[tuple[str, ...], float]
+
+
+def figures(api: Api) -> Figures:
+    """Each sample by its name and the values of its labels, in the order in which we name them."""
+    answer = api.get("/metrics")
+    assert answer.status_code == 200, answer.content
+    return {
+        (sample.name, *(sample.labels[label] for label in LABELS[sample.name])): sample.value
+        for family in text_string_to_metric_families(answer.content.decode())
+        for sample in family.samples
+    }
+
+
+@pytest.mark.ledger
+def test_it_tells_what_waits_runs_is_dead_and_was_done(operator: Api, tenant_a: Tenant) -> None:
+    put(tenant_a, 5)
+    say(take(), failing(retry_in=None))
+    run(take(2))
+    take()
+    told = figures(operator)
+    lane = ("rentroll_tasks", "tenant-a", "default")
+    assert [told[*lane, state] for state in ("ready", "held", "scheduled", "running", "dead")] == [
+        1, 0, 0, 1, 1,
+    ]  # fmt: skip
+    assert told["rentroll_accepted_total", "tenant-a"] == 5
+    assert told["rentroll_settled_total", "tenant-a", "succeeded"] == 2
+    assert told["rentroll_settled_total", "tenant-a", "dead"] == 1
+    assert told["rentroll_settled_total", "tenant-a", "retried"] == 0
+    assert told["rentroll_unfinished_tasks",] == 2
+    assert told["rentroll_workers",] == 0
+    assert told["rentroll_disk_free_bytes",] > 0
+    assert told["rentroll_oldest_ready_seconds", "tenant-a", "default"] >= 0
+
+
+def test_what_is_only_known_of_a_file_is_told_of_a_file(operator: Api) -> None:
+    on_sqlite = connection.vendor == "sqlite"
+    assert (("rentroll_ledger_bytes",) in figures(operator)) is on_sqlite
+    assert (("rentroll_wal_bytes",) in figures(operator)) is on_sqlite
+
+
+def test_pauses_are_counted_by_whom_they_concern(operator: Api, tenant_a: Tenant) -> None:
+    assert figures(operator)["rentroll_pauses", ""] == 0
+    pause(tenant=tenant_a)
+    pause(tenant=tenant_a, queue="mail")
+    pause()
+    told = figures(operator)
+    assert (told["rentroll_pauses", "tenant-a"], told["rentroll_pauses", ""]) == (2, 1)
+    assert told["rentroll_all_paused",] == 1
+
+
+def test_tenants_beyond_the_most_that_are_named_are_summed_up(
+    operator: Api, settings: Settings, tenant_a: Tenant, tenant_b: Tenant
+) -> None:
+    settings.METRICS_MAX_TENANTS = 1
+    third = Tenant.objects.create(slug="tenant-c")
+    for tenant, count in ((tenant_a, 1), (tenant_b, 2), (third, 3)):
+        put(tenant, count)
+    told = figures(operator)
+    assert told["rentroll_tasks", "tenant-a", "default", "ready"] == 1
+    assert told["rentroll_tasks", "other", "other", "ready"] == 5
+    assert told["rentroll_accepted_total", "other"] == 5
+    assert {labels[1] for labels in told if len(labels) > 1} <= {"", "tenant-a", "other"}
+
+
+def test_queues_beyond_the_most_that_are_named_are_summed_up(
+    operator: Api, settings: Settings, tenant_a: Tenant
+) -> None:
+    settings.METRICS_MAX_QUEUES = 2
+    for queue in ("a", "b", "c", "d"):
+        put(tenant_a, queue=queue, now=clock.now() - timedelta(minutes=1))
+    Lane.objects.filter(queue="a").update(queue="z")  # its place is that of its making
+    told = figures(operator)
+    ready = {labels[2]: told[labels] for labels in told if labels[-1] == "ready"}
+    assert ready == {"z": 1, "b": 1, "other": 2}
+    assert told["rentroll_oldest_ready_seconds", "tenant-a", "other"] >= 60
+
+
+def test_it_is_in_the_text_format_of_prometheus(operator: Api) -> None:
+    answer = operator.get("/metrics", accept="application/openmetrics-text,text/plain;q=0.5")
+    assert answer["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    head = operator.client.head("/metrics")
+    assert (head.status_code, head.content) == (200, b"")
+
+
+def test_a_token_is_needed(api_a: Api) -> None:
+    assert problem(Api().get("/metrics")) == (401, "unauthenticated")
+
+
+def test_a_tenant_learns_nothing_of_the_others(api_a: Api) -> None:
+    assert problem(api_a.get("/metrics")) == (403, "wrong-tenant")
+
+
+def test_an_operators_token_must_be_allowed_to_read() -> None:
+    _, secret = ApiToken.objects.issue(tenant=None, scopes=["enqueue"])
+    assert problem(Api(secret).get("/metrics")) == (403, "missing-scope")
+
+
+def test_it_may_be_opened_to_anybody(settings: Settings) -> None:
+    settings.METRICS_OPEN = True
+    assert figures(Api())["rentroll_unfinished_tasks",] == 0
+
+
+# The documents
+
+
+DOCS = Path(project.BASE_DIR) / "docs"
+
+
+def test_every_metric_is_explained_with_its_labels_and_no_other_is() -> None:
+    lines = (DOCS / "metrics.md").read_text().splitlines()
+    explained = [line.split("`")[1] for line in lines if line.startswith("| `rentroll_")]
+    assert explained == all_names()
+
+
+@pytest.mark.parametrize("document", ["operations/alerts.yml", "operations/dashboard.json"])
+def test_what_watches_the_metrics_asks_for_no_other(document: str) -> None:
+    asked_for = set(re.findall(r"\brentroll_\w+", (DOCS / document).read_text()))
+    assert asked_for
+    assert asked_for <= set(all_names())
+
+
+def test_the_rules_and_the_dashboard_can_be_read() -> None:
+    (group,) = yaml.safe_load((DOCS / "operations/alerts.yml").read_text())["groups"]
+    for rule in group["rules"]:
+        assert rule["expr"], rule
+        assert rule["annotations"].keys() == {"summary", "description"}, rule
+    panels = json.loads((DOCS / "operations/dashboard.json").read_text())["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    assert all(panel["targets"] for panel in panels)
