@@ -2,8 +2,15 @@
 
 import pytest
 
+from scheduling.ledger import allowance
 from tenants.models import ApiToken, Tenant
 from tests.api.kit import Api
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_remembered() -> None:
+    """Tenants of different tests share their ids."""
+    allowance.forget()
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from scheduling.api.v1 import rate
 from scheduling.api.v1.base import ApiView
 from scheduling.api.v1.entrance import REPLAYED, enqueue
 from scheduling.api.v1.kinds import Kind
@@ -35,9 +36,11 @@ class BatchView(ApiView):
         except IdempotencyMismatch as error:
             raise telling_places(error, tasks) from error
         shown = [{"id": str(one.task_id), "replayed": one.replayed} for one in accepted]
-        if all(one.replayed for one in accepted):
-            return Response({"tasks": shown}, headers=REPLAYED)
-        return Response({"tasks": shown}, status=201)
+        new = sum(not one.replayed for one in accepted)
+        fields = rate.fields(self.caller.tenant.pk, spent=new) if self.caller.tenant else {}
+        if not new:
+            return Response({"tasks": shown}, headers=REPLAYED | fields)
+        return Response({"tasks": shown}, status=201, headers=fields)
 
 
 def bodies_in(body: Mapping[str, Any]) -> list[Any]:

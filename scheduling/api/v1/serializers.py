@@ -145,3 +145,15 @@ class DeadLetters(Strict):
         if "ids" in attrs and "limit" in attrs:
             raise serializers.ValidationError({"limit": "Only a filter is worked off in parts."})
         return attrs
+
+
+class LimitsFilter(Strict):
+    """Whose limits; an operator must say."""
+
+    tenant = Text(max_length=64, required=False)
+
+
+class QueuesFilter(LimitsFilter):
+    """Whose queues, and after which name the page begins."""
+
+    after = Text(max_length=100, required=False)

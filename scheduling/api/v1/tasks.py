@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from scheduling import clock, ledger
-from scheduling.api.v1 import idempotency
+from scheduling.api.v1 import idempotency, rate
 from scheduling.api.v1.base import ApiView
 from scheduling.api.v1.entrance import REPLAYED, enqueue
 from scheduling.api.v1.filters import narrowed
@@ -40,8 +40,10 @@ class TasksView(ApiView):
         new = new_task(body, owner, key)
         [accepted] = enqueue([new])
         if accepted.created_at is None:
-            return self.answer(stored(accepted.task_id, owner), 200, REPLAYED)
-        return self.answer(as_stored(new, owner, accepted.task_id, accepted.created_at), 201, {})
+            fields = rate.fields(owner.pk, spent=0)
+            return self.answer(stored(accepted.task_id, owner), 200, REPLAYED | fields)
+        task = as_stored(new, owner, accepted.task_id, accepted.created_at)
+        return self.answer(task, 201, rate.fields(owner.pk, spent=1))
 
     def answer(self, task: Task, status: int, headers: Mapping[str, str]) -> Response:
         shown = detail(task, caller=self.caller, now=clock.now())

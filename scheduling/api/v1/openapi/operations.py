@@ -10,6 +10,7 @@ from scheduling.api.v1.openapi.parts import (
     NAMES_A_TENANT,
     NEXT,
     ONE_TASK,
+    RATE_LIMIT,
     TASK_ID,
     Operation,
     answer,
@@ -18,9 +19,9 @@ from scheduling.api.v1.openapi.parts import (
     operation,
     parameter,
 )
-from scheduling.api.v1.openapi.schemas import COVERING, FILTERS, text
+from scheduling.api.v1.openapi.schemas import COVERING, FILTERS, SLUG, text
 
-REPLAY = {"headers": headers({"Idempotency-Replayed": text()})}
+REPLAY = {"headers": headers({"Idempotency-Replayed": text(), **RATE_LIMIT})}
 PATHS: dict[str, dict[str, Operation]] = {
     "/v1/tasks": {
         "post": operation(
@@ -72,7 +73,11 @@ PATHS: dict[str, dict[str, Operation]] = {
                 Kind.LIMIT_EXCEEDED,
             ),
             {
-                "201": answer("Accepted, in the order of the batch", "AcceptedBatch"),
+                "201": answer(
+                    "Accepted, in the order of the batch",
+                    "AcceptedBatch",
+                    headers=headers(RATE_LIMIT),
+                ),
                 "200": answer("The same tasks as before, by their keys", "AcceptedBatch", **REPLAY),
             },
             body="NewBatch",
@@ -115,6 +120,27 @@ PATHS: dict[str, dict[str, Operation]] = {
             (*ONE_TASK, Kind.WRONG_STATE, Kind.LIMIT_EXCEEDED),
             {"200": answer("Queued", "Task", **NEXT)},
             parameters=[TASK_ID],
+        )
+    },
+    "/v1/limits": {
+        "get": operation(
+            "limits",
+            "What a tenant may use, and uses.",
+            (*CALLER, *NAMES_A_TENANT),
+            {"200": answer("Limits; null is none", "Limits")},
+            parameters=[parameter("tenant", SLUG)],
+        )
+    },
+    "/v1/queues": {
+        "get": operation(
+            "listQueues",
+            "The queues that a tenant has used, by name, and what is in them.",
+            (*CALLER, *NAMES_A_TENANT),
+            {"200": answer("A page", "Queues")},
+            parameters=[
+                parameter("tenant", SLUG),
+                parameter("after", text(minLength=1, maxLength=100)),
+            ],
         )
     },
     "/v1/execution-control": {

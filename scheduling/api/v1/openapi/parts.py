@@ -22,9 +22,10 @@ BODY = (
 )
 ONE_TASK = (*CALLER, Kind.UNKNOWN_TASK)
 
+RATE_LIMIT: dict[str, Schema] = {"RateLimit": text(), "RateLimit-Policy": text()}
 HEADERS_OF: dict[int, dict[str, Schema]] = {
     401: {"WWW-Authenticate": text()},
-    429: {"Retry-After": number(minimum=1), "RateLimit": text(), "RateLimit-Policy": text()},
+    429: {"Retry-After": number(minimum=1), **RATE_LIMIT},
     503: {"Retry-After": number(minimum=1)},
 }
 LINKED = {
@@ -93,5 +94,5 @@ TASK_ID = parameter("task_id", ID, "path")
 NEXT = {"links": links_by("$response.body#/id")}
 ACCEPTED = {
     **NEXT,
-    "headers": headers({"Location": text(), "Idempotency-Replayed": text()}),
+    "headers": headers({"Location": text(), "Idempotency-Replayed": text(), **RATE_LIMIT}),
 }

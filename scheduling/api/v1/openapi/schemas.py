@@ -199,6 +199,34 @@ SCHEMAS: dict[str, Schema] = {
     "StandingPause": an_object(
         {"scope": text(), "reason": text(), "since": INSTANT, "expires_at": or_null(INSTANT)}
     ),
+    "Limits": an_object(
+        {
+            "tenant": text(),
+            "weight": number(minimum=1, description="share beside other waiting tenants"),
+            "max_queued": or_null(number(minimum=1)),
+            "unfinished": number(minimum=0, description="what counts against max_queued"),
+            "max_in_flight": or_null(number(minimum=1)),
+            "in_flight": number(minimum=0),
+            "rate_per_second": or_null({"type": "number", "exclusiveMinimum": 0}),
+            "rate_burst": or_null(number(minimum=1)),
+            "rate_left": or_null(number(minimum=0, description="accepted at once, of the burst")),
+            "retention_seconds": or_null(POSITIVE)
+            | {"description": "how long finished tasks and their idempotency keys are kept"},
+        }
+    ),
+    "Queues": an_object(
+        {"queues": {"type": "array", "items": ref("Queue")}, "next": or_null(text())}
+    ),
+    "Queue": an_object(
+        {
+            "queue": text(),
+            "paused": {"type": "boolean", "description": "all of it; names may be besides"},
+            "ready": number(minimum=0, description="due; these three are counted up to 10,000"),
+            "not_due": number(minimum=0),
+            "held": number(minimum=0, description="set aside by the kill switch"),
+            "running": number(minimum=0),
+        }
+    ),
     "Switch": SWITCH,
     "Receipt": RECEIPT,
     "Problem": PROBLEM,

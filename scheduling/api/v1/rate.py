@@ -1,0 +1,15 @@
+"""Owns the RateLimit fields of answers that are no refusals (draft-ietf-httpapi-ratelimit-headers)."""
+
+from scheduling.ledger import allowance
+
+
+def fields(tenant_id: int, *, spent: int) -> dict[str, str]:
+    """What the tenant has left of its burst, now that it spent so much. Nothing when its rate has no limit."""
+    told = allowance.after_spending(tenant_id, spent)
+    if told is None:
+        return {}
+    window = int(told.window.total_seconds())
+    return {
+        "RateLimit-Policy": f'"rate_burst";q={told.burst};w={window}',
+        "RateLimit": f'"rate_burst";r={told.left};t={int(told.whole_in.total_seconds())}',
+    }
