@@ -48,6 +48,7 @@ class TenantFigures:
     """Redriven ones count again."""
     finished: int
     totals: Mapping[str, float]
+    lanes: Sequence[LaneFigures]
 
     @property
     def unfinished(self) -> int:
@@ -60,13 +61,16 @@ class Survey:
 
     now: datetime
     tenants: Sequence[TenantFigures]
-    lanes: Sequence[LaneFigures]
     pauses: Sequence[Pause]
     workers: Sequence[WorkerProcess]
     overdue_leases: int
     """Run out, and not ended yet."""
     sizes: Mapping[str, int]
     """Bytes, as `storage.sizes` tells them."""
+
+    @property
+    def lanes(self) -> list[LaneFigures]:
+        return [lane for one in self.tenants for lane in one.lanes]
 
     def age(self, lane: LaneFigures) -> timedelta:
         """Of the oldest ready task; nothing when there is none."""
@@ -98,8 +102,7 @@ def survey(now: datetime | None = None) -> Survey:
     pauses = list(Pause.objects.in_force(now))
     return Survey(
         now=now,
-        tenants=_tenants(),
-        lanes=_lanes(now, pauses),
+        tenants=_tenants(_lanes(now, pauses)),
         pauses=pauses,
         workers=list(WorkerProcess.objects.order_by("host", "pid")),
         overdue_leases=Lease.objects.filter(expires_at__lt=now).count(),
@@ -107,14 +110,24 @@ def survey(now: datetime | None = None) -> Survey:
     )
 
 
-def _tenants() -> list[TenantFigures]:
+def _tenants(lanes: Iterable[LaneFigures]) -> list[TenantFigures]:
+    lanes_of: dict[int, list[LaneFigures]] = {}
+    for lane in lanes:
+        lanes_of.setdefault(lane.tenant_id, []).append(lane)
     sums = totals.read()
     nothing = dict.fromkeys((*totals.FIGURES, "refused"), 0)
     rows = Tenant.objects.order_by("pk").annotate(
         accepted=Coalesce("intake__accepted", 0), finished=Coalesce("outflow__finished", 0)
     )
     return [
-        TenantFigures(row, row.accepted, row.finished, sums.get(row.pk, nothing)) for row in rows
+        TenantFigures(
+            tenant=row,
+            accepted=row.accepted,
+            finished=row.finished,
+            totals=sums.get(row.pk, nothing),
+            lanes=lanes_of.get(row.pk, []),
+        )
+        for row in rows
     ]
 
 

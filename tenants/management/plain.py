@@ -1,10 +1,13 @@
 """What the commands share: how arguments are read, and how errors reach the one who typed."""
 
+import json
 from argparse import ArgumentTypeError
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.serializers.json import DjangoJSONEncoder
 from django.db import OperationalError
 
 from scheduling import durations, tables
@@ -32,6 +35,21 @@ class PlainCommand(BaseCommand):
         except OperationalError as error:
             cause = str(error).strip() or type(error).__name__
             raise Wrong(f"The ledger does not answer: {cause}") from error
+
+
+class TellingCommand(PlainCommand):
+    """A command that tells people in words what it did or found, and programs in JSON, with `--json`.
+
+    JSON is one object on stdout, when all is done; instants in it are RFC 3339, in UTC.
+    """
+
+    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
+        parser = super().create_parser(prog_name, subcommand, **options)
+        parser.add_argument("--json", action="store_true", help="say it as JSON")
+        return parser
+
+    def tell_as_json(self, told: Mapping[str, Any]) -> None:
+        self.stdout.write(json.dumps(told, cls=DjangoJSONEncoder))
 
 
 class Wrong(CommandError):

@@ -4,17 +4,18 @@ import sys
 from typing import Any
 
 from scheduling.ledger import check
-from tenants.management.plain import PlainCommand
+from tenants.management.plain import TellingCommand
 
 
-class Command(PlainCommand):
+class Command(TellingCommand):
     help = "Recount every invariant of the ledger from its tables. Exit code 1: one is violated."
 
     def handle(self, *args: Any, **options: Any) -> None:
         violations = check.violations()
-        for violation in violations:
-            self.stdout.write(violation)
+        if options["json"]:
+            self.tell_as_json({"violations": violations})
+        else:
+            self.stdout.write("\n".join(violations) or "The ledger keeps its invariants.")
         if violations:
             self.stderr.write(f"The ledger violates its invariants: {len(violations)} times.")
             sys.exit(1)
-        self.stdout.write("The ledger keeps its invariants.")

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from scheduling import clock, ledger
-from tenants.management.plain import PlainCommand, duration
+from tenants.management.plain import TellingCommand, duration
 from tenants.models import Tenant
 
 KEPT = timedelta(days=30)
@@ -15,7 +15,7 @@ TELL_EVERY = 1.0
 """Seconds between two lines about one tenant."""
 
 
-class Command(PlainCommand):
+class Command(TellingCommand):
     help = (
         "Delete tasks that succeeded or were cancelled, with their history, in small transactions that "
         "disturb nobody. A tenant's own retention counts before --older-than. Dead letters stay."
@@ -31,14 +31,19 @@ class Command(PlainCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        keep, verbose = options["older_than"], options["verbosity"] > 0
+        keep, tells = options["older_than"], options["verbosity"] > 0 and not options["json"]
+        pruned = {}
         for tenant in Tenant.objects.all():
-            for pruned in now_and_then(running_totals(tenant, keep)):
-                if verbose:
-                    self.stdout.write(f"{tenant}: {pruned} tasks pruned")
+            pruned[tenant.slug] = 0
+            for count in now_and_then(running_totals(tenant, keep)):
+                pruned[tenant.slug] = count
+                if tells:
+                    self.stdout.write(f"{tenant}: {count} tasks pruned")
         before = clock.now() - keep
         while ledger.prune_throughput(before=before):
             pass
+        if options["json"]:
+            self.tell_as_json({"pruned": pruned})
 
 
 def now_and_then(totals: Iterator[int]) -> Iterator[int]:

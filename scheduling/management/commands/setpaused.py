@@ -3,6 +3,7 @@
 import getpass
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -12,12 +13,12 @@ from scheduling import ledger
 from scheduling.ledger import Receipt
 from scheduling.options import faults
 from scheduling.payload import clean_text
-from tenants.management.plain import PlainCommand, Wrong, duration, tenant_called, truth
+from tenants.management.plain import TellingCommand, Wrong, duration, tenant_called, truth
 
 REASON_LENGTH_MAX = 500
 
 
-class Command(PlainCommand):
+class Command(TellingCommand):
     help = (
         "Stop new executions, or let them go on: of everything, or of a tenant, a queue, a name and any "
         "combination. What runs finishes; what waits is kept. Holds from when this command returns."
@@ -42,7 +43,10 @@ class Command(PlainCommand):
             raise Wrong("--for goes with true: only a pause ends by itself.")
         else:
             receipt = ledger.resume(**scope, by=who())
-        self.stdout.write(described(receipt))
+        if options["json"]:
+            self.tell_as_json(asdict(receipt))
+        else:
+            self.stdout.write(described(receipt))
 
 
 def scope_from(options: Mapping[str, Any]) -> dict[str, Any]:

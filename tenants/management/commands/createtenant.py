@@ -5,13 +5,13 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 
-from tenants.management.plain import PlainCommand, Wrong
+from tenants.management.plain import TellingCommand, Wrong
 from tenants.models import Tenant
 
 LIMITS = ("weight", "max_in_flight", "max_queued", "rate_per_second", "rate_burst")
 
 
-class Command(PlainCommand):
+class Command(TellingCommand):
     help = "Create a tenant. Limits that are not given are those of the settings."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -35,7 +35,11 @@ class Command(PlainCommand):
         except ValidationError as error:
             raise Wrong(in_one_line(error)) from error
         tenant.save()
-        self.stdout.write(f"Tenant {tenant.slug} is created.")
+        if options["json"]:
+            fields = ("slug", "name", *LIMITS)
+            self.tell_as_json({field: getattr(tenant, field) for field in fields})
+        else:
+            self.stdout.write(f"Tenant {tenant.slug} is created.")
 
 
 def in_one_line(error: ValidationError) -> str:

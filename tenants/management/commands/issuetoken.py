@@ -5,11 +5,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from scheduling import clock
-from tenants.management.plain import PlainCommand, duration, scopes, tenant_called
+from tenants.management.plain import TellingCommand, duration, scopes, tenant_called
 from tenants.models import ApiToken, Scope
 
 
-class Command(PlainCommand):
+class Command(TellingCommand):
     help = "Issue a token to a tenant, or to the operator. Its secret goes to stdout, this once."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -36,6 +36,20 @@ class Command(PlainCommand):
             scopes=options["scopes"],
             expires_at=clock.now() + lifetime if lifetime else None,
         )
+        if options["json"]:
+            self.tell_as_json({"secret": secret, **described(token)})
+            return
         until = f", until {token.expires_at:%F %R} UTC" if token.expires_at else ""
         self.stderr.write(f"Token {token}: {', '.join(token.scopes)}{until}. Its secret:", str)
         self.stdout.write(secret)
+
+
+def described(token: ApiToken) -> dict[str, Any]:
+    """What may be shown of it."""
+    return {
+        "prefix": token.prefix,
+        "tenant": token.tenant.slug if token.tenant else None,
+        "name": token.name,
+        "scopes": token.scopes,
+        "expires_at": token.expires_at,
+    }
