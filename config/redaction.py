@@ -5,9 +5,11 @@ to think of it; what carries a payload is not logged in the first place.
 """
 
 import html
+import json
 import logging
 import re
 from collections.abc import ItemsView
+from datetime import UTC, datetime
 from functools import cache
 from types import FrameType
 from typing import Any, cast
@@ -17,6 +19,8 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.views.debug import ExceptionReporter, SafeExceptionReporterFilter
+
+from scheduling import under_way
 
 LEFT_OUT = "(left out)"
 LEAST_LENGTH = 8
@@ -66,6 +70,30 @@ class Formatter(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # logging's name
         return "\n    ".join(super().formatMessage(record).splitlines())
+
+
+class JsonFormatter(logging.Formatter):
+    """The same as JSON, an object to a line, with the attempt that was under way as fields of their own."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        told: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "process": record.process,
+            "message": redacted(record.getMessage()),
+        }
+        if attempt := under_way.attempt():
+            told |= {
+                "tenant": attempt.tenant,
+                "task": str(attempt.task_id),
+                "name": attempt.name,
+                "attempt": attempt.attempt,
+                "generation": attempt.generation,
+            }
+        if record.exc_info:
+            told["exception"] = redacted(self.formatException(record.exc_info))
+        return json.dumps(told)
 
 
 class Reporter(ExceptionReporter):

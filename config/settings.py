@@ -7,6 +7,7 @@ from pathlib import Path
 
 import django
 import environ
+from django.core.exceptions import ImproperlyConfigured
 
 from config import databases, secret_key
 
@@ -178,10 +179,15 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 FORMAT_MODULE_PATH = "config.formats"
 
+LOG_FORMAT = env.str("LOG_FORMAT", default="line")
+if LOG_FORMAT not in ("line", "json"):
+    raise ImproperlyConfigured(f"LOG_FORMAT is {LOG_FORMAT!r}; it may be line or json.")
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
+        "json": {"()": "config.redaction.JsonFormatter"},
         "line": {
             "()": "config.redaction.Formatter",
             "style": "{",
@@ -189,7 +195,7 @@ LOGGING = {
             "datefmt": "%Y-%m-%dT%H:%M:%S%z",
         },
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO").upper()},
     "loggers": {
         "django": {"handlers": [], "propagate": True},

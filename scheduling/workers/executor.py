@@ -5,7 +5,7 @@ from functools import cache
 from inspect import iscoroutinefunction
 from typing import Any
 
-from scheduling import registry
+from scheduling import registry, under_way
 from scheduling.context import Context
 from scheduling.errors import InvalidTask, UnknownHandler
 from scheduling.ledger.values import Stop, Verdict
@@ -39,7 +39,11 @@ class Executor:
             return verdicts.of_unknown_handler(claim, error)
         except ValueError as error:
             return verdicts.of_corrupt_arguments(error)
-        return self._run(Execution(held, task, args, kwargs))
+        token = under_way.begin(claim)
+        try:
+            return self._run(Execution(held, task, args, kwargs))
+        finally:
+            under_way.end(token)
 
     def _run(self, execution: "Execution") -> Verdict:
         held, task, context = execution.held, execution.task, execution.context

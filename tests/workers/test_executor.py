@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from scheduling import under_way
 from scheduling.compat import task, task_finished, task_started
 from scheduling.context import Context
 from scheduling.errors import TaskTimeout
@@ -334,3 +335,30 @@ def test_what_a_handler_leaves_behind_is_code_too_and_ends_no_more_than_its_atte
     executor: Executor, declared: Any, error: str
 ) -> None:
     assert failure(executor.execute(held(claim_of(declared)))) == error
+
+
+@task()
+def tell_what_is_under_way() -> list[Any]:
+    attempt = under_way.attempt()
+    assert attempt is not None
+    return [str(attempt.task_id), attempt.attempt, attempt.generation, attempt.tenant]
+
+
+@task()
+async def tell_it_on_the_loop() -> list[Any]:
+    told: list[Any] = tell_what_is_under_way.func()
+    return told
+
+
+@pytest.mark.parametrize("declared", [tell_what_is_under_way, tell_it_on_the_loop])
+def test_a_handlers_log_can_name_its_attempt(executor: Executor, declared: Any) -> None:
+    claim = claim_of(declared)
+    verdict = executor.execute(held(claim))
+    assert isinstance(verdict, Succeed), verdict
+    assert json.loads(verdict.result_json) == [
+        str(claim.task_id),
+        claim.attempt,
+        claim.generation,
+        claim.tenant,
+    ]
+    assert under_way.attempt() is None
