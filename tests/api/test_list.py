@@ -8,6 +8,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from scheduling import clock
+from scheduling.api.v1 import pagination
 from scheduling.states import TaskState
 from tenants.models import Tenant
 from tests.api.kit import Api, faults
@@ -101,6 +102,53 @@ def test_the_ends_of_the_calendar_are_instants_like_others(api_a: Api, tenant_a:
     task = str(kit.put(tenant_a)[0])
     assert ids(api_a, created_after="0001-01-01T00:00:00Z") == {task}
     assert ids(api_a, created_before="9999-12-31T23:59:59.999999Z") == {task}
+
+
+def test_ways_of_being_queued_are_told_apart(api_a: Api, tenant_a: Tenant) -> None:
+    now = clock.now()
+    [later] = kit.put(tenant_a, due_at=now + timedelta(hours=1), now=now)
+    [again] = kit.put(tenant_a, now=now)
+    kit.say(kit.take(now=now), kit.failing(retry_in=timedelta(hours=1)), now=now)
+    [plain] = kit.put(tenant_a, now=now)
+    assert ids(api_a, state="scheduled") == {str(later)}
+    assert ids(api_a, state="retrying") == {str(again)}
+    assert ids(api_a, state="queued") == {str(one) for one in (later, again, plain)}
+
+
+def test_a_key_finds_its_task(api_a: Api, api_b: Api, tenant_a: Tenant) -> None:
+    wanted = api_a.enqueue(key="k").json()["id"]
+    api_a.enqueue(key="l")
+    api_b.enqueue(key="k")
+    assert ids(api_a, key="k") == ids(api_a, key="k", state="queued") == {wanted}
+    assert ids(api_a, key="k", state="dead") == ids(api_a, key="m") == set()
+
+
+def test_the_end_is_narrowed_to_a_half_open_interval(api_a: Api, tenant_a: Tenant) -> None:
+    now = clock.now()
+    instants = [now + timedelta(seconds=seconds) for seconds in range(4)]
+    done = [kit.run(kit.take(now=at), now=at)[0] for at in instants if kit.put(tenant_a, now=at)]
+    kit.put(tenant_a)
+    query = {
+        "finished_after": instants[1].isoformat(),
+        "finished_before": instants[3].isoformat(),
+    }
+    assert ids(api_a, **query) == {str(one) for one in done[1:3]}
+
+
+@pytest.mark.parametrize("query", ["name=demo.rare", "state=succeeded", "queue=rare"])
+def test_a_page_looks_so_far_and_no_further_and_the_next_goes_on(
+    api_a: Api, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    monkeypatch.setattr(pagination, "WALK", 3)
+    [first] = kit.put(tenant_a, name="demo.rare", queue="rare")
+    kit.run(kit.take())
+    kit.put(tenant_a, 7)
+    [last] = kit.put(tenant_a, name="demo.rare", queue="rare")
+    kit.run(kit.take(queues=["rare"]))
+    kit.put(tenant_a, 1)
+    found = list(pages(api_a, f"/v1/tasks?{query}"))
+    assert [task_id for page in found for task_id in page] == [str(last), str(first)]
+    assert len(found) > 2
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ from uuid import UUID
 from rest_framework import serializers
 
 from scheduling import enqueueing
+from scheduling.api.v1.filters import STATES
 from scheduling.errors import InvalidTask
-from scheduling.states import DeadReason, TaskState
+from scheduling.states import DeadReason
 
 PAGE = 50
 LARGEST_PAGE = 200
@@ -106,11 +107,14 @@ class TaskFilter(Strict):
     """The query of the list of tasks."""
 
     tenant = Text(max_length=64, required=False)
-    state = serializers.ChoiceField([state.value for state in TaskState], required=False)
+    state = serializers.ChoiceField(STATES, required=False)
     name = Text(max_length=200, required=False)
     queue = Text(max_length=100, required=False)
+    key = Text(max_length=255, required=False)
     created_after = Instant(required=False)
     created_before = Instant(required=False)
+    finished_after = Instant(required=False)
+    finished_before = Instant(required=False)
     cursor = TaskId(required=False)
     limit = serializers.IntegerField(min_value=1, max_value=LARGEST_PAGE, default=PAGE)
 

@@ -54,9 +54,11 @@ class TasksView(ApiView):
         asked = parsed(TaskFilter, request.query_params.dict())
         tenant = tenant_meant(self.caller, asked.pop("tenant", None))
         cursor, limit = asked.pop("cursor", None), asked.pop("limit")
-        tasks = narrowed(readable(tenant).without_blobs(), asked)
-        found = page(tasks, cursor=cursor, limit=limit)
         now = clock.now()
+        wanted = narrowed(
+            readable(tenant).without_blobs(), asked, now, of_one_tenant=tenant is not None
+        )
+        found = page(wanted.tasks, among=wanted.among, cursor=cursor, limit=limit)
         shown = [summary(task, caller=self.caller, now=now) for task in found.tasks]
         return Response({"tasks": shown, "next": found.next_address(request._request)})
 

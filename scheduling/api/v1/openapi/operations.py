@@ -50,7 +50,7 @@ PATHS: dict[str, dict[str, Operation]] = {
         ),
         "get": operation(
             "listTasks",
-            "Tasks, newest first, without payload and result.",
+            "Tasks, newest first, without payload and result. A page may be short, and still have a next.",
             (*CALLER, *NAMES_A_TENANT),
             {
                 "200": answer(

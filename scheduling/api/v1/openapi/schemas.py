@@ -3,6 +3,7 @@
 from typing import Any
 
 from scheduling import options
+from scheduling.api.v1.filters import STATES
 from scheduling.api.v1.kinds import Kind
 from scheduling.api.v1.serializers import LARGEST_BATCH, LARGEST_PAGE, LONGEST_PAUSE_SECONDS, PAGE
 from scheduling.ledger import Why
@@ -233,11 +234,14 @@ SCHEMAS: dict[str, Schema] = {
 }
 FILTERS: dict[str, Schema] = {
     "tenant": SLUG,
-    "state": one_of(TaskState),
+    "state": one_of(STATES),
     "name": text(minLength=1, maxLength=200),
     "queue": text(minLength=1, maxLength=100),
     "created_after": INSTANT,
     "created_before": INSTANT,
+    "finished_after": INSTANT,
+    "finished_before": INSTANT,
+    "key": text(minLength=1, maxLength=255, description="the idempotency key"),
     "cursor": ID,
     "limit": number(minimum=1, maximum=LARGEST_PAGE, default=PAGE),
 }

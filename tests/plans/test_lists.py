@@ -1,0 +1,70 @@
+"""What a page of tasks reads does not grow with the history there is, however rare what is asked for."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from scheduling import clock
+from scheduling.api.v1 import pagination
+from tenants.models import ApiToken, Tenant
+from tests.ledger.kit import put, run, take_all
+from tests.plans.test_backlogs import FEW, MANY, cost_of, unlimited
+
+__all__ = ["unlimited"]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
+
+YESTERDAY, TOMORROW = (clock.now() + timedelta(days=days) for days in (-400, 400))
+QUERIES: list[dict[str, Any]] = [
+    {},
+    {"state": "succeeded", "name": "demo.rare"},
+    {"state": "queued", "queue": "rare"},
+    {"state": "scheduled"},
+    {"state": "retrying"},
+    {"state": "running"},
+    {"state": "dead"},
+    {"name": "demo.rare"},
+    {"key": "rare"},
+    {"finished_after": TOMORROW.isoformat()},
+    {"finished_before": YESTERDAY.isoformat()},
+    {"created_after": TOMORROW.isoformat()},
+]
+
+
+@pytest.mark.usefixtures("unlimited")
+@pytest.mark.parametrize("is_operator", [False, True], ids=["tenant", "operator"])
+def test_a_page_of_a_long_history_costs_what_one_of_a_short_one_does(
+    tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch, is_operator: bool
+) -> None:
+    monkeypatch.setattr(pagination, "WALK", FEW)
+    _, secret = ApiToken.objects.issue(tenant=None if is_operator else tenant_a)
+    client = Client(headers={"Authorization": f"Bearer {secret}"})
+
+    def costs() -> list[int]:
+        return [cost_of(lambda query=query: page(client, query)) for query in QUERIES]  # type: ignore[misc]
+
+    fill(tenant_a, FEW)
+    small = costs()
+    fill(tenant_a, MANY)
+    large = costs()
+    grown = {
+        str(query): (before, after)
+        for query, before, after in zip(QUERIES, small, large, strict=True)
+        if after > 3 * before + 1000
+    }
+    assert not grown
+
+
+def fill(tenant: Tenant, count: int) -> None:
+    put(tenant, count)
+    run(take_all())
+    put(tenant, count // 2)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+
+
+def page(client: Client, query: dict[str, Any]) -> None:
+    answer = client.get("/v1/tasks", {"limit": 10, **query})
+    assert answer.status_code == 200, answer.content
