@@ -109,6 +109,8 @@ HTTP_ALLOW_PRIVATE_ADDRESSES = env.list(
 
 # Queues whose tasks have any name and are run by remote workers, over the API. No Python worker claims from them.
 REMOTE_QUEUES = env.list("REMOTE_QUEUES", default=[])
+# Remote workers that may wait for work at once in each web process: each of them takes up a thread.
+REMOTE_WAITERS = env.int("REMOTE_WAITERS", default=2)
 
 # The API
 

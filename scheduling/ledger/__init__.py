@@ -13,6 +13,7 @@ from scheduling.ledger.promote import Promotion, promote
 from scheduling.ledger.prune import Pruning, prune, prune_throughput
 from scheduling.ledger.reap import held_leases, reap
 from scheduling.ledger.redrive import Full, discard, redrive, redrive_what_fits
+from scheduling.ledger.remotely import Fence, renew_remotely, settle_remotely
 from scheduling.ledger.renew import renew
 from scheduling.ledger.settle import settle
 from scheduling.ledger.settle_with import settle_with
@@ -53,6 +54,7 @@ __all__ = [
     "Explanation",
     "Fail",
     "Failure",
+    "Fence",
     "Full",
     "HeldLease",
     "NewTask",
@@ -87,9 +89,11 @@ __all__ = [
     "redrive_what_fits",
     "register",
     "renew",
+    "renew_remotely",
     "resume",
     "seen",
     "settle",
+    "settle_remotely",
     "settle_with",
     "sign_off",
     "workers_known_gone",

@@ -22,28 +22,33 @@ def renew(
     Stale ones are refused and recorded, and do not disturb the others; one that succeeded as this claim is
     not stale. The answer also says which of the tasks somebody asked to cancel.
     """
+    return renew_tokens([token_of(claim) for claim in claims], lease=lease, now=now)
+
+
+def renew_tokens(tokens: Sequence[Token], *, lease: timedelta, now: datetime | None) -> Renewal:
+    """The same for who names leases by their tokens."""
     db = dialect()
     with transaction.atomic():
-        tokens = [token_of(claim) for claim in claims]
         expires_at, renewed = db.renew(tokens, now, lease.total_seconds())
-        stale = _stale([claim for claim in claims if token_of(claim) not in renewed])
+        stale = _stale([token for token in tokens if token not in renewed])
         if stale:
             refuse(stale, "renew", expires_at - lease)
         tasks = Task.objects.filter(pk__among=[task_id for task_id, _, _ in renewed])
         cancelled = tasks.filter(cancel_requested_at__isnull=False)
         return Renewal(
             expires_at,
-            [Stale(claim.task_id, claim.generation) for claim in stale],
+            {(task_id, generation) for task_id, generation, _ in renewed},
+            [Stale(task_id, generation) for task_id, generation, _ in stale],
             frozenset(cancelled.values_list("pk", flat=True)),
         )
 
 
-def _stale(missed: Sequence[Claim]) -> list[Claim]:
+def _stale(missed: Sequence[Token]) -> list[Token]:
     """Without those that have succeeded: a handler may settle for itself while its lease is being renewed."""
     if not missed:
         return []
     attempts = Attempt.objects.filter(
-        task__among=[claim.task_id for claim in missed], outcome=Outcome.SUCCEEDED
+        task__among=[task_id for task_id, _, _ in missed], outcome=Outcome.SUCCEEDED
     )
     succeeded: set[Token] = set(attempts.values_list("task_id", "generation", "worker"))
-    return [claim for claim in missed if token_of(claim) not in succeeded]
+    return [token for token in missed if token not in succeeded]

@@ -4,7 +4,7 @@ A lease is ended by deleting its row under (task, generation, worker). Who finds
 nothing that it says changes anything; everyone else's outcome is written in the same transaction.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -17,7 +17,7 @@ from scheduling.ledger.tally import tallies_of
 from scheduling.ledger.values import Claim, Settled, Settlement, Settling, Stale, Succeed, Verdict
 from scheduling.ledger.verdicts import decide
 from scheduling.models import Attempt
-from scheduling.states import TaskState
+from scheduling.states import Outcome, TaskState
 
 
 def settle(settlements: Sequence[Settlement], *, now: datetime | None = None) -> Settling:
@@ -42,13 +42,17 @@ def _settle(db: Dialect, settlements: Sequence[Settlement], now: datetime | None
     if len(settled) == len(said):
         return Settling(settled, [])
     done = {(one.task_id, one.generation) for one in settled}
-    missed = [one for one in said if (one.claim.task_id, one.claim.generation) not in done]
-    repeated = _already_settled(missed)
-    stale = [one.claim for one in missed if token_of(one.claim) not in repeated]
+    missed = {
+        token_of(one.claim): one.verdict.outcome
+        for one in said
+        if (one.claim.task_id, one.claim.generation) not in done
+    }
+    repeated = already_settled(missed)
+    stale = [token for token in missed if token not in repeated]
     refuse(stale, "settle", now or db.now())
     return Settling(
         [*settled, *repeated.values()],
-        [Stale(claim.task_id, claim.generation) for claim in stale],
+        [Stale(task_id, generation) for task_id, generation, _ in stale],
     )
 
 
@@ -134,17 +138,18 @@ def _count(db: Dialect, endings: Sequence[Ending], now: datetime) -> None:
     db.add_throughput(tallies_of(endings, now), minute_of(now))
 
 
-def _already_settled(missed: Sequence[Settlement]) -> dict[Token, Settled]:
+def already_settled(missed: Mapping[Token, Outcome]) -> dict[Token, Settled]:
     """Of those without a lease: the ones that ended as this very worker says, in this very generation.
 
     A reaper ends leases in the name of their worker, as lost or released; that is no answer to a success.
     """
-    said = {token_of(one.claim): one.verdict.outcome for one in missed}
-    attempts = Attempt.objects.filter(task__among=[one.claim.task_id for one in missed])
+    if not missed:
+        return {}
+    attempts = Attempt.objects.filter(task__among=[task_id for task_id, _, _ in missed])
     return {
         token: Settled(attempt.task_id, attempt.generation, TaskState(attempt.task.state))
         for attempt in attempts.select_related("task")
-        if said.get(token := (attempt.task_id, attempt.generation, attempt.worker))
+        if missed.get(token := (attempt.task_id, attempt.generation, attempt.worker))
         == attempt.outcome
     }
 

@@ -51,6 +51,6 @@ def _end(claim: Claim, verdict: Verdict, now: datetime | None) -> bool:
 
 
 def _refused(claim: Claim, now: datetime | None) -> StaleLease:
-    refuse([claim], "settle", now or dialect().now())
+    refuse([token_of(claim)], "settle", now or dialect().now())
     current = Lease.objects.filter(pk=claim.task_id).values_list("generation", flat=True).first()
     return StaleLease(claim.task_id, claim.generation, current)

@@ -6,7 +6,7 @@ without the fencing token cannot be written by accident.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, NamedTuple
@@ -189,6 +189,8 @@ class Renewal:
     """The answer to a batch of renewals."""
 
     expires_at: datetime
+    renewed: Collection[tuple[UUID, int]]
+    """(task, generation) each."""
     stale: Sequence[Stale]
     cancel_requested: frozenset[UUID]
     """Of the tasks renewed: those somebody asked to stop."""

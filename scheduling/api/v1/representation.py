@@ -61,9 +61,12 @@ def without_traceback(error: Any) -> Any:
 
 
 def payload(task: Task) -> dict[str, Any]:
+    return payload_of(task.args, task.kwargs)
+
+
+def payload_of(args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     """The arguments by name. Only Python callers can give unnamed ones, listed under `args`."""
-    kwargs: dict[str, Any] = task.kwargs
-    return {"args": task.args, **dict(kwargs or {})} if task.args else kwargs
+    return {"args": args, **dict(kwargs or {})} if args else kwargs
 
 
 def due(task: Task) -> datetime | None:

@@ -6,6 +6,7 @@ from scheduling.api.v1.batch import BatchView
 from scheduling.api.v1.dead_letters import DiscardDeadLettersView, RedriveDeadLettersView
 from scheduling.api.v1.execution_control import ExecutionControlView
 from scheduling.api.v1.explain import ExplainView
+from scheduling.api.v1.leases import ClaimView, RenewView, SettleView
 from scheduling.api.v1.limits import LimitsView, QueuesView
 from scheduling.api.v1.openapi import OpenApiView
 from scheduling.api.v1.tasks import CancelView, RedriveView, TasksView, TaskView
@@ -21,6 +22,9 @@ urlpatterns = [
     path("limits", LimitsView.as_view(), name="limits"),
     path("queues", QueuesView.as_view(), name="queues"),
     path("execution-control", ExecutionControlView.as_view(), name="execution-control"),
+    path("leases", ClaimView.as_view(), name="leases"),
+    path("leases/renew", RenewView.as_view(), name="leases-renew"),
+    path("leases/settle", SettleView.as_view(), name="leases-settle"),
     path("dead-letters/redrive", RedriveDeadLettersView.as_view(), name="dead-letters-redrive"),
     path("dead-letters/discard", DiscardDeadLettersView.as_view(), name="dead-letters-discard"),
 ]

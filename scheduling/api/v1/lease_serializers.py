@@ -1,0 +1,154 @@
+"""What remote workers may say: the bodies of `/v1/leases`."""
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from rest_framework import serializers
+
+from scheduling.api.v1.serializers import Strict, Text, Truth
+from scheduling.states import Outcome
+
+LARGEST_BATCH = 100
+SHORTEST_LEASE, USUAL_LEASE, LONGEST_LEASE = 1, 30, 3600
+"""Seconds."""
+LONGEST_WAIT = 30
+LONGEST_DELAY = 366 * 24 * 3600
+LARGEST_GENERATION = 2**31 - 1
+CLASS_LENGTH, MESSAGE_LENGTH, TRACEBACK_LENGTH = 200, 4 * 1024, 32 * 1024
+
+OUTCOMES = (Outcome.SUCCEEDED, Outcome.FAILED, Outcome.SNOOZED, Outcome.RELEASED)
+"""A task is lost in the eyes of others only, and cancelled by asking for it."""
+BELONGS_TO = {
+    "result": Outcome.SUCCEEDED,
+    "error": Outcome.FAILED,
+    "permanent": Outcome.FAILED,
+    "retry_in_seconds": Outcome.FAILED,
+    "delay_seconds": Outcome.SNOOZED,
+}
+"""What is said about an outcome, and which one."""
+
+
+class Number(serializers.FloatField):
+    """A JSON number. REST framework would also take "1" and true."""
+
+    def to_internal_value(self, data: Any) -> float:
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class Whole(serializers.IntegerField):
+    """A whole JSON number."""
+
+    def to_internal_value(self, data: Any) -> int:
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class Id(serializers.Field[UUID, str, str, Any]):
+    def to_internal_value(self, data: Any) -> UUID:
+        try:
+            return UUID(data if isinstance(data, str) else "")
+        except ValueError as error:
+            raise serializers.ValidationError("Must be a UUID.") from error
+
+
+class Anything(serializers.Field[Any, Any, Any, Any]):
+    """Any JSON, which reading the body has checked."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        return data
+
+
+class ClaimSerializer(Strict):
+    """`POST /v1/leases`."""
+
+    worker = Id(required=False)
+    queues = serializers.ListField(
+        child=Text(max_length=100), required=False, min_length=1, max_length=LARGEST_BATCH
+    )
+    max = Whole(min_value=1, max_value=LARGEST_BATCH, default=1)
+    lease_seconds = Number(min_value=SHORTEST_LEASE, max_value=LONGEST_LEASE, default=USUAL_LEASE)
+    wait = Number(min_value=0, max_value=LONGEST_WAIT, default=0)
+    tenant = Text(max_length=64, required=False)
+
+
+class FenceSerializer(Strict):
+    """A lease, as its holder names it."""
+
+    task_id = Id()
+    generation = Whole(min_value=1, max_value=LARGEST_GENERATION)
+
+
+class ErrorSerializer(Strict):
+    """Why it failed. `class` is no name that Python allows here, so it is put in below."""
+
+    message = Text(max_length=MESSAGE_LENGTH, allow_blank=True, default="")
+    traceback = Text(max_length=TRACEBACK_LENGTH, allow_blank=True, default="")
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        return {"class": Text(max_length=CLASS_LENGTH), **super().get_fields()}
+
+
+class SettlementSerializer(FenceSerializer):
+    """What became of one of them."""
+
+    outcome = serializers.ChoiceField([outcome.value for outcome in OUTCOMES])
+    result = Anything(required=False, allow_null=True)
+    error = ErrorSerializer(required=False)
+    permanent = Truth(required=False)
+    retry_in_seconds = Number(min_value=0, max_value=LONGEST_DELAY, required=False)
+    delay_seconds = Number(min_value=0, max_value=LONGEST_DELAY, required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        outcome = attrs["outcome"]
+        faults = {
+            field: f"Belongs to `{of}`, not to `{outcome}`."
+            for field, of in BELONGS_TO.items()
+            if field in attrs and of != outcome
+        }
+        if outcome == Outcome.SNOOZED and "delay_seconds" not in attrs:
+            faults["delay_seconds"] = "Say for how long."
+        if outcome == Outcome.FAILED and "error" not in attrs:
+            faults["error"] = "Say what went wrong."
+        if attrs.get("permanent") and "retry_in_seconds" in attrs:
+            faults["retry_in_seconds"] = "There is no other attempt after a permanent failure."
+        if faults:
+            raise serializers.ValidationError(faults)
+        return attrs
+
+
+class RenewSerializer(Strict):
+    """`POST /v1/leases/renew`."""
+
+    worker = Id()
+    leases = serializers.ListField(child=FenceSerializer(), min_length=1, max_length=LARGEST_BATCH)
+    lease_seconds = Number(min_value=SHORTEST_LEASE, max_value=LONGEST_LEASE, default=USUAL_LEASE)
+
+    def validate_leases(self, leases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return each_once(leases)
+
+
+class SettleSerializer(Strict):
+    """`POST /v1/leases/settle`."""
+
+    worker = Id()
+    leases = serializers.ListField(
+        child=SettlementSerializer(), min_length=1, max_length=LARGEST_BATCH
+    )
+
+    def validate_leases(self, leases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return each_once(leases)
+
+
+def each_once(leases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Two answers to the question what became of one lease would leave open which of them counts."""
+    if len(set(fences(leases))) < len(leases):
+        raise serializers.ValidationError("Names a lease twice.")
+    return leases
+
+
+def fences(leases: Iterable[dict[str, Any]]) -> list[tuple[UUID, int]]:
+    return [(lease["task_id"], lease["generation"]) for lease in leases]

@@ -1,0 +1,220 @@
+"""`/v1/leases`: remote workers claim, renew and settle, behind the fence that Python workers stand before."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, ClassVar
+from uuid import UUID, uuid4
+
+from django.conf import settings
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from scheduling import ledger, retry, returned
+from scheduling.api.v1.base import ApiView
+from scheduling.api.v1.kinds import Kind
+from scheduling.api.v1.lease_serializers import (
+    ClaimSerializer,
+    RenewSerializer,
+    SettleSerializer,
+    fences,
+)
+from scheduling.api.v1.problems import Problem, problem_of
+from scheduling.api.v1.representation import instant, payload_of
+from scheduling.api.v1.serializers import parsed
+from scheduling.api.v1.tenancy import tenant_meant
+from scheduling.api.v1.waiting import until_found
+from scheduling.errors import InvalidTask, StaleLease, UnknownTask
+from scheduling.ledger import (
+    Claim,
+    Claims,
+    Fail,
+    Failure,
+    Fence,
+    Release,
+    Settlement,
+    Snooze,
+    Succeed,
+    Verdict,
+)
+from scheduling.models import Task
+from scheduling.states import Outcome, TaskState
+from tenants.authentication import Caller
+from tenants.models import Scope, Tenant
+
+
+class ClaimView(ApiView):
+    """Lease tasks of remote queues: a tenant's token its own, an operator's everybody's."""
+
+    scopes: ClassVar[Mapping[str, Scope]] = {"POST": Scope.WORK}
+
+    def post(self, request: Request) -> Response:
+        asked = parsed(ClaimSerializer, self.json_object())
+        tenant = tenant_meant(self.caller, asked.get("tenant"))
+        worker, queues = asked.get("worker") or uuid4(), remote_queues(asked.get("queues"))
+
+        def look() -> Claims:
+            return ledger.claim(
+                worker,
+                limit=asked["max"],
+                queues=queues,
+                tenant=tenant,
+                lease=timedelta(seconds=asked["lease_seconds"]),
+            )
+
+        found = until_found(look, asked["wait"], request.META.get("gunicorn.socket"))
+        readable, unreadable = sorted_out(found.claims)
+        if unreadable:
+            ledger.settle(unreadable)
+        shown = [as_work(claim, arguments, self.caller) for claim, arguments in readable]
+        return Response({"worker": str(worker), "tasks": shown})
+
+
+class RenewView(ApiView):
+    """Say that the worker is still at it."""
+
+    scopes: ClassVar[Mapping[str, Scope]] = {"POST": Scope.WORK}
+
+    def post(self, request: Request) -> Response:
+        asked = parsed(RenewSerializer, self.json_object())
+        named = fences(asked["leases"])
+        attempts = charged_attempts(named, self.caller.tenant)
+        renewal = ledger.renew_remotely(
+            asked["worker"],
+            [fence for fence in named if fence[0] in attempts],
+            lease=timedelta(seconds=asked["lease_seconds"]),
+        )
+        done = {
+            (task_id, generation): {
+                "expires_at": instant(renewal.expires_at),
+                "cancel_requested": task_id in renewal.cancel_requested,
+            }
+            for task_id, generation in renewal.renewed
+        }
+        return Response({"leases": answers(named, done, self.caller.tenant, request.path)})
+
+
+class SettleView(ApiView):
+    """Say what became of the tasks."""
+
+    scopes: ClassVar[Mapping[str, Scope]] = {"POST": Scope.WORK}
+
+    def post(self, request: Request) -> Response:
+        asked = parsed(SettleSerializer, self.json_object())
+        named = fences(asked["leases"])
+        attempts = charged_attempts(named, self.caller.tenant)
+        said = {
+            fence: verdict(lease, attempts[fence[0]] + 1)
+            for fence, lease in zip(named, asked["leases"], strict=True)
+            if fence[0] in attempts
+        }
+        settling = ledger.settle_remotely(asked["worker"], said)
+        done = {
+            (one.task_id, one.generation): {"state": one.state, "due_at": instant(one.due_at)}
+            for one in settling.settled
+        }
+        return Response({"leases": answers(named, done, self.caller.tenant, request.path)})
+
+
+def remote_queues(asked: list[str] | None) -> list[str]:
+    """Those asked for, or all there are. Raises InvalidTask for one that remote workers do not serve."""
+    declared = settings.REMOTE_QUEUES
+    if not declared:
+        raise InvalidTask({"queues": "cannot be served: this installation declares none as remote"})
+    if undeclared := [queue for queue in asked or () if queue not in declared]:
+        raise InvalidTask({"queues": f"{undeclared[0]!r} is not declared as remote"})
+    return asked or declared
+
+
+def sorted_out(
+    claims: Collection[Claim],
+) -> tuple[list[tuple[Claim, dict[str, Any]]], list[Settlement]]:
+    """Those whose payload can be told, and how the others end: somebody changed their rows by hand."""
+    readable, unreadable = [], []
+    for claim in claims:
+        try:
+            readable.append((claim, payload_of(*claim.arguments())))
+        except ValueError as error:
+            failure = Failure("ValueError", str(error))
+            unreadable.append(Settlement(claim, Fail(failure, retry_in=None)))
+    return readable, unreadable
+
+
+def as_work(claim: Claim, payload: dict[str, Any], caller: Caller) -> dict[str, Any]:
+    """A task, for the one who is to run it."""
+    shown = {
+        "id": str(claim.task_id),
+        "generation": claim.generation,
+        "name": claim.name,
+        "queue": claim.queue,
+        "payload": payload,
+        "attempt": claim.attempt,
+        "max_attempts": claim.max_attempts,
+        "timeout_seconds": claim.timeout_seconds,
+        "deadline": instant(claim.deadline),
+        "due_at": instant(claim.due_at),
+        "expires_at": instant(claim.expires_at),
+        "idempotency_key": claim.idempotency_key,
+    }
+    return shown | {"tenant": claim.tenant} if caller.is_operator else shown
+
+
+def charged_attempts(named: Collection[Fence], tenant: Tenant | None) -> dict[UUID, int]:
+    """Of the tasks named, those that the caller may see, with the attempts that count against them."""
+    tasks = Task.objects.of(tenant).filter(pk__among=[task_id for task_id, _ in named])
+    return dict(tasks.values_list("pk", "attempts"))
+
+
+def verdict(said: Mapping[str, Any], attempt: int) -> Verdict:
+    """What a worker says of one lease, in the ledger's terms."""
+    match said["outcome"]:
+        case Outcome.SUCCEEDED:
+            return Succeed(returned.as_json(said.get("result")))
+        case Outcome.SNOOZED:
+            return Snooze(timedelta(seconds=said["delay_seconds"]))
+        case Outcome.RELEASED:
+            return Release()
+        case _:
+            error = said["error"]
+            failure = Failure(error["class"], error["message"], error["traceback"])
+            return Fail(failure, retry_in(said, attempt))
+
+
+def retry_in(said: Mapping[str, Any], attempt: int) -> timedelta | None:
+    """None: not at all. What a worker leaves open is as for any task."""
+    if said.get("permanent"):
+        return None
+    if "retry_in_seconds" in said:
+        return timedelta(seconds=said["retry_in_seconds"])
+    return retry.backoff(attempt)
+
+
+def answers(
+    named: Sequence[Fence], done: Mapping[Fence, dict[str, Any]], tenant: Tenant | None, path: str
+) -> list[dict[str, Any]]:
+    """One for each lease named, in their order: what was done, or why it was not."""
+    refused = [task_id for task_id, generation in named if (task_id, generation) not in done]
+    tasks = Task.objects.of(tenant).filter(pk__among=refused) if refused else Task.objects.none()
+    standing = {
+        pk: (held, state) for pk, held, state in tasks.values_list("pk", "generation", "state")
+    }
+    return [
+        {"task_id": str(task_id), "generation": generation}
+        | (
+            done.get((task_id, generation))
+            or {"problem": refusal(task_id, generation, standing.get(task_id), path)}
+        )
+        for task_id, generation in named
+    ]
+
+
+def refusal(
+    task_id: UUID, generation: int, standing: tuple[int, str] | None, path: str
+) -> dict[str, Any]:
+    """The problem that it would be if it had been asked alone. Another tenant's task is none."""
+    if standing is None:
+        problem = problem_of(UnknownTask(task_id))
+        assert problem is not None  # nosec B101  # for the type checker
+        return problem.members(path)
+    current, state = standing
+    error = StaleLease(task_id, generation, current if state == TaskState.RUNNING else None)
+    return Problem(Kind.STALE_LEASE, str(error), {"current_generation": current}).members(path)
