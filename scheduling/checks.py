@@ -88,9 +88,8 @@ def problem_of_pooler(connection: BaseDatabaseWrapper) -> str | None:
 
 def session_of(client: psycopg.Connection[Any]) -> int:
     """The process of the server that serves the client at this moment."""
-    row = client.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
-    assert row is not None
-    return int(row[0])
+    ((process,),) = client.execute("SELECT pg_backend_pid()", prepare=False)
+    return int(process)
 
 
 def problems_of(connection: Any) -> list[CheckMessage]:
