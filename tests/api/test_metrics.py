@@ -4,11 +4,12 @@ import json
 import re
 from datetime import timedelta
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 import yaml
 from django.conf import settings as project
-from django.db import connection
+from django.db import OperationalError, connection
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
@@ -123,6 +124,18 @@ def test_an_operators_token_must_be_allowed_to_read() -> None:
 def test_it_may_be_opened_to_anybody(settings: Settings) -> None:
     settings.METRICS_OPEN = True
     assert figures(Api())["rentroll_unfinished_tasks",] == 0
+
+
+def test_a_ledger_that_does_not_answer_is_a_503(
+    operator: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no figures at all, rather than zeros."""
+
+    def gone(*args: object) -> NoReturn:
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr("scheduling.ledger.totals.read", gone)
+    assert problem(operator.get("/metrics")) == (503, "unavailable")
 
 
 # The documents
