@@ -12,6 +12,7 @@ from uuid import UUID
 from scheduling import clock, ledger, returned
 from scheduling.compat import TaskContext, TaskResult, TaskResultStatus
 from scheduling.errors import Snoozed, StaleLease, WrongState
+from scheduling.ledger.progress import Progress
 from scheduling.ledger.values import Claim, Succeed
 from scheduling.ledger_task import LedgerTask
 from scheduling.states import TaskState
@@ -38,7 +39,7 @@ class Context(TaskContext):
     from it.
     """
 
-    __slots__ = ("_cancelled", "_claim", "_lease_lost", "_task", "success")
+    __slots__ = ("_cancelled", "_claim", "_lease_lost", "_task", "said", "success")
     __setattr__ = object.__setattr__  # that of a frozen dataclass with slots fails in subclasses
 
     def __init__(self, claim: Claim, task: LedgerTask, cancelled: Event, lease_lost: Event) -> None:
@@ -46,6 +47,8 @@ class Context(TaskContext):
         self._task = task
         self._cancelled = cancelled
         self._lease_lost = lease_lost
+        self.said: Progress | None = None
+        """What `progress` was last told."""
         self.success: Succeed | None = None
         """What `settle` has committed."""
 
@@ -111,6 +114,15 @@ class Context(TaskContext):
     def snooze(self, delay: timedelta) -> NoReturn:
         """End this attempt here: uncharged, and due again after the delay. Raises Snoozed to do so."""
         raise Snoozed(delay)
+
+    def progress(self, made: float | tuple[int, int], note: str = "") -> None:
+        """Say how far the handler has come: a fraction from 0 to 1, or (done, total); and what it is at.
+
+        Costs next to nothing, however often it is called: the worker passes the latest word on with its next
+        renewal, every third of a lease, and the API and the console show it while the task runs. Raises
+        ValueError for what is no such fraction.
+        """
+        self.said = Progress.of(made, note)
 
     @contextmanager
     def settle(self, result: Any = None) -> Iterator[Success]:

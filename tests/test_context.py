@@ -107,6 +107,25 @@ def test_waiting_ends_when_the_handler_should_stop(
     assert answers == [True]
 
 
+@pytest.mark.parametrize(
+    ("made", "fraction"), [(0, 0.0), (0.25, 0.25), (1, 1.0), ((3, 12), 0.25), ((0, 0), 0.0)]
+)
+def test_progress_is_a_fraction_or_so_many_of_so_many(
+    context: Context, made: Any, fraction: float
+) -> None:
+    context.progress(made, "half a pair \ud83d")
+    assert context.said is not None
+    assert context.said.fraction == fraction
+    assert context.said.note == "half a pair \\ud83d"
+
+
+@pytest.mark.parametrize("made", [-0.1, 1.1, float("nan"), (2, 1), (1, -2), (1, 0)])
+def test_progress_that_is_no_fraction_is_refused(context: Context, made: Any) -> None:
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        context.progress(made)
+    assert context.said is None
+
+
 def test_snoozing_ends_the_attempt(context: Context) -> None:
     with pytest.raises(Snoozed) as snoozed:
         context.snooze(timedelta(minutes=5))

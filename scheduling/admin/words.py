@@ -1,6 +1,7 @@
 """How the console says instants, durations and counts. Pure: `now` is an argument."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -23,6 +24,15 @@ def lasting(length: timedelta) -> str:
     if seconds < 10:
         return f"{seconds:.1f} s"
     return " ".join(f"{count} {unit}" for count, unit in _split(seconds)[:2] if count)
+
+
+def progress(said: Any) -> str:
+    """How far a handler says it has come. Whatever somebody wrote there by hand is told as it stands."""
+    try:
+        percent = f"{said['fraction']:.0%}"
+        return f"{said['done']} of {said['total']} ({percent})" if said["total"] else percent
+    except (LookupError, TypeError, ValueError):
+        return str(said)
 
 
 def age(instant: datetime, now: datetime) -> str:

@@ -9,6 +9,7 @@ from scheduling.ledger.claim import LEASE, Claims, claim
 from scheduling.ledger.control import control, pause, resume
 from scheduling.ledger.enqueue import enqueue
 from scheduling.ledger.explain import HOLDS, Explanation, Why, explain
+from scheduling.ledger.progress import Progress
 from scheduling.ledger.promote import Promotion, promote
 from scheduling.ledger.prune import Pruning, prune, prune_throughput
 from scheduling.ledger.reap import held_leases, reap
@@ -58,6 +59,7 @@ __all__ = [
     "Full",
     "HeldLease",
     "NewTask",
+    "Progress",
     "Promotion",
     "Pruning",
     "Receipt",

@@ -1,35 +1,54 @@
 """Renewing: a worker says that it is still at it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import asdict
 from datetime import datetime, timedelta
+from types import MappingProxyType
+from uuid import UUID
 
 from django.db import transaction
 
 from scheduling.ledger.claim import LEASE
 from scheduling.ledger.dialects import Token, dialect
+from scheduling.ledger.progress import Progress
 from scheduling.ledger.refuse import refuse
 from scheduling.ledger.settle import token_of
 from scheduling.ledger.values import Claim, Renewal, Stale
-from scheduling.models import Attempt, Task
+from scheduling.models import Attempt, Lease, Task
 from scheduling.states import Outcome
+
+NOTHING_NEW: Mapping[UUID, Progress] = MappingProxyType({})
 
 
 def renew(
-    claims: Sequence[Claim], *, lease: timedelta = LEASE, now: datetime | None = None
+    claims: Sequence[Claim],
+    *,
+    lease: timedelta = LEASE,
+    progress: Mapping[UUID, Progress] = NOTHING_NEW,
+    now: datetime | None = None,
 ) -> Renewal:
     """Extend the leases of claims to `lease` from now, in one transaction.
 
     Stale ones are refused and recorded, and do not disturb the others; one that succeeded as this claim is
-    not stale. The answer also says which of the tasks somebody asked to cancel.
+    not stale. `progress` is what handlers have to say, by task. The answer also says which of the tasks
+    somebody asked to cancel.
     """
-    return renew_tokens([token_of(claim) for claim in claims], lease=lease, now=now)
+    tokens = [token_of(claim) for claim in claims]
+    return renew_tokens(tokens, lease=lease, progress=progress, now=now)
 
 
-def renew_tokens(tokens: Sequence[Token], *, lease: timedelta, now: datetime | None) -> Renewal:
+def renew_tokens(
+    tokens: Sequence[Token],
+    *,
+    lease: timedelta,
+    progress: Mapping[UUID, Progress] = NOTHING_NEW,
+    now: datetime | None,
+) -> Renewal:
     """The same for who names leases by their tokens."""
     db = dialect()
     with transaction.atomic():
         expires_at, renewed = db.renew(tokens, now, lease.total_seconds())
+        _write_down(progress, {task_id for task_id, _, _ in renewed})
         stale = _stale([token for token in tokens if token not in renewed])
         if stale:
             refuse(stale, "renew", expires_at - lease)
@@ -41,6 +60,12 @@ def renew_tokens(tokens: Sequence[Token], *, lease: timedelta, now: datetime | N
             [Stale(task_id, generation) for task_id, generation, _ in stale],
             frozenset(cancelled.values_list("pk", flat=True)),
         )
+
+
+def _write_down(progress: Mapping[UUID, Progress], renewed: Set[UUID]) -> None:
+    """A statement for each, on rows that are locked: few have news between two renewals."""
+    for task_id in sorted(renewed & progress.keys()):
+        Lease.objects.filter(pk=task_id).update(progress=asdict(progress[task_id]))
 
 
 def _stale(missed: Sequence[Token]) -> list[Token]:

@@ -32,6 +32,10 @@ class Lease(models.Model):
     expires_at = models.DateTimeField()
     seconds = models.FloatField(help_text="The length it was granted and is renewed for.")
 
+    progress = models.JSONField(
+        null=True, help_text="What the handler last said about how far it has come."
+    )
+
     class Meta:
         ordering: ClassVar = ["acquired_at"]
 

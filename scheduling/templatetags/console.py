@@ -11,6 +11,7 @@ register = template.Library()
 
 register.filter(words.exact)
 register.filter(words.number)
+register.filter(words.progress)
 
 
 @register.filter

@@ -28,11 +28,19 @@ class Heart:
         self.due_at = 0.0
 
     def run(self) -> None:
-        """Renew everything held; drop what is not ours any more, and pass on who is asked to stop."""
+        """Renew everything held, and tell how far it has come; drop what is not ours any more, and pass on who
+        is asked to stop."""
         asked_at = clock.monotonic()
         leased = self._hand.leased()
         if leased:
-            renewal = ledger.renew([held.claim for held in leased], lease=self._lease)
+            news = {held: said for held in leased if (said := held.news())}
+            renewal = ledger.renew(
+                [held.claim for held in leased],
+                lease=self._lease,
+                progress={held.claim.task_id: said for held, said in news.items()},
+            )
+            for held, said in news.items():
+                held.passed_on = said
             self._heed(renewal, leased, asked_at + self._lease.total_seconds())
         self.due_at = asked_at + self._lease.total_seconds() / 3
 

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from scheduling import clock
 from scheduling.context import Context
+from scheduling.ledger.progress import Progress
 from scheduling.ledger.values import Claim, Succeed
 
 
@@ -45,6 +46,7 @@ class Held:
         "lease_ends_at",
         "lease_lost",
         "overdue_at",
+        "passed_on",
         "place",
         "running",
     )
@@ -68,6 +70,8 @@ class Held:
         self.interrupted = False
         self.context: Context | None = None
         """What its handler was given. Known once it was started."""
+        self.passed_on: Progress | None = None
+        """The last word about its progress that the ledger was told."""
 
     @property
     def success(self) -> Succeed | None:
@@ -83,6 +87,11 @@ class Held:
             left = self.claim.deadline - self.claim.acquired_at
             ends.append(self.claimed_at + left.total_seconds())
         self.overdue_at = min(ends, default=None)
+
+    def news(self) -> Progress | None:
+        """What its handler has said about its progress and the ledger was not told."""
+        said = self.context.said if self.context else None
+        return None if said is self.passed_on else said
 
     def wants_its_lease(self) -> bool:
         """Whether to go on renewing it."""

@@ -13,7 +13,7 @@ from scheduling.admin.lists import ReadOnlyAdmin
 from scheduling.admin.tasks import TEXT_SHOWN
 from scheduling.admin.words import lasting
 from scheduling.ledger.values import Snooze, Succeed
-from scheduling.models import Task
+from scheduling.models import Lease, Task
 from tenants.models import Tenant
 from tests.admin.conftest import SignIn
 from tests.admin.kit import DEAD_LETTERS, TASKS, ago, bury, page, put, text_of, worker
@@ -206,6 +206,23 @@ def test_the_timeline_tells_the_whole_story(operator: Client, tenant_a: Tenant) 
     assert (failed.worker, failed.error["class"]) == (str(other), "ValueError")
     assert (lasting(lost.waited), lasting(lost.ran)) == ("1 min", "2 min")
     assert not running.is_overdue
+
+
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        ({"fraction": 0.75, "done": 3, "total": 4, "note": "pages"}, "3 of 4 (75%) pages"),
+        ({"fraction": 0.5, "done": None, "total": None, "note": ""}, "50%"),
+        ("by hand", "by hand"),
+    ],
+)
+def test_a_running_task_shows_how_far_it_has_come(
+    operator: Client, tenant_a: Tenant, told: object, shown: str
+) -> None:
+    (task_id,) = put(tenant_a)
+    take(1)
+    Lease.objects.update(progress=told)
+    assert shown in " ".join(text_of(operator.get(page(task_id))).split())
 
 
 def test_a_worker_that_is_gone_is_named_by_its_id(operator: Client, tenant_a: Tenant) -> None:

@@ -25,7 +25,7 @@ def test_a_task_is_accepted_and_found_at_its_address(api_a: Api) -> None:
     assert accepted.json().keys() == REPRESENTATION
     found = api_a.get(accepted["Location"])
     assert found.status_code == 200
-    assert found.json() == accepted.json() | {"attempts": []}
+    assert found.json() == accepted.json() | {"progress": None, "attempts": []}
 
 
 def test_it_is_stored_as_it_was_asked_for(api_a: Api, tenant_a: Tenant) -> None:

@@ -32,6 +32,17 @@ def test_a_running_task_shows_the_attempt_that_runs(api_a: Api, tenant_a: Tenant
     assert seen(api_a, task_id, "due_at") == (lease.due_at.isoformat().replace("+00:00", "Z"),)
 
 
+def test_a_running_task_shows_how_far_it_has_come(api_a: Api, tenant_a: Tenant) -> None:
+    [task_id] = kit.put(tenant_a)
+    [claim] = kit.take()
+    assert seen(api_a, task_id, "progress") == (None,)
+    ledger.renew([claim], progress={task_id: ledger.Progress.of((3, 4), "pages")})
+    told = {"fraction": 0.75, "done": 3, "total": 4, "note": "pages"}
+    assert seen(api_a, task_id, "progress") == (told,)
+    kit.say(claim, ledger.Succeed())
+    assert seen(api_a, task_id, "progress") == (None,)
+
+
 def test_a_failed_attempt_is_told_and_the_task_retries(api_a: Api, tenant_a: Tenant) -> None:
     [task_id] = kit.put(tenant_a, max_attempts=5)
     kit.say(kit.take(), kit.failing(retry_in=timedelta(hours=1)))

@@ -7,8 +7,18 @@ import pytest
 from django.db import DataError, OperationalError
 
 from scheduling import ledger
-from scheduling.ledger.values import Fail, Failure, NewTask, Settlement, Settling, Succeed
-from scheduling.models import Refusal, Task
+from scheduling.builtin import demo
+from scheduling.context import Context
+from scheduling.ledger.progress import Progress
+from scheduling.ledger.values import (
+    Fail,
+    Failure,
+    NewTask,
+    Settlement,
+    Settling,
+    Succeed,
+)
+from scheduling.models import Lease, Refusal, Task
 from scheduling.states import TaskState
 from scheduling.workers.board import Board, Tally
 from scheduling.workers.hand import Hand
@@ -184,6 +194,36 @@ def test_heart_moves_the_end_of_every_lease_from_before_the_call(
     assert process.heart.due_at == moved_clock.seconds + 10.0
     after = {lease.task_id: lease.expires_at for lease in ledger.held_leases()}
     assert all(after[task_id] > before[task_id] for task_id in before)
+
+
+def test_heart_tells_once_how_far_a_handler_has_come(tenant_a: Tenant) -> None:
+    put(tenant_a, 2)
+    process = Process()
+    talking, silent = process.claim(2)
+    context = Context(talking.claim, demo.echo, talking.cancelled, talking.lease_lost)
+    talking.context = context
+    for done in range(5):
+        context.progress((done, 5), "pages")
+
+    process.heart.run()
+
+    told = dict(Lease.objects.values_list("pk", "progress"))
+    assert told == {
+        talking.claim.task_id: {"fraction": 0.8, "done": 4, "total": 5, "note": "pages"},
+        silent.claim.task_id: None,
+    }
+    assert talking.news() is None
+
+
+def test_what_a_stale_handler_says_is_not_written(tenant_a: Tenant) -> None:
+    put(tenant_a)
+    (stale,) = Process().claim()
+    ledger.reap(ledger.held_leases(), uncharged={stale.claim.task_id})
+    Process().claim()
+
+    ledger.renew([stale.claim], progress={stale.claim.task_id: Progress.of(1)})
+
+    assert Lease.objects.get().progress is None
 
 
 def test_heart_passes_on_who_is_asked_to_stop(tenant_a: Tenant) -> None:

@@ -75,6 +75,12 @@ def due(task: Task) -> datetime | None:
     return timed.due_at if timed else None
 
 
+def progress(task: Task) -> Any:
+    """How far a running task says it has come. Whatever somebody wrote there by hand is told as it stands."""
+    lease = getattr(task, "lease", None)
+    return lease.progress if lease else None
+
+
 def attempt(task: Task) -> int:
     """The attempt that runs, or else how many have been charged; 0 before the first."""
     return task.attempts + (task.state == TaskState.RUNNING)

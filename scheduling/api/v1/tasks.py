@@ -15,7 +15,7 @@ from scheduling.api.v1.entrance import REPLAYED, enqueue
 from scheduling.api.v1.filters import narrowed
 from scheduling.api.v1.new_task import as_stored, new_task
 from scheduling.api.v1.pagination import page
-from scheduling.api.v1.representation import detail, history, summary
+from scheduling.api.v1.representation import detail, history, progress, summary
 from scheduling.api.v1.serializers import TaskFilter, parsed
 from scheduling.api.v1.tenancy import owner_meant, tenant_meant
 from scheduling.errors import UnknownTask, WrongState
@@ -72,7 +72,8 @@ class TaskView(ApiView):
         task = stored(parsed_id(task_id), self.caller.tenant)
         attempts = list(task.history.order_by("-generation")[:ATTEMPTS_SHOWN])
         shown = detail(task, caller=self.caller, now=clock.now())
-        return Response(shown | {"attempts": history(reversed(attempts))})
+        under_way = {"progress": progress(task), "attempts": history(reversed(attempts))}
+        return Response(shown | under_way)
 
 
 class CancelView(ApiView):

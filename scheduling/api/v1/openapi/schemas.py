@@ -97,6 +97,18 @@ SUMMARY: dict[str, Schema] = {
 }
 TOLD_TO_ALL = [name for name in SUMMARY if name != "tenant"]
 DETAIL = SUMMARY | {"payload": ANY_OBJECT, "result": JSON}
+PROGRESS = an_object(
+    {
+        "fraction": {"type": "number", "minimum": 0, "maximum": 1},
+        "done": or_null(number(minimum=0)),
+        "total": or_null(number(minimum=0)),
+        "note": text(),
+    }
+)
+UNDER_WAY: dict[str, Schema] = {
+    "progress": or_null(ref("Progress")) | {"description": "what a running handler last said"},
+    "attempts": {"type": "array", "items": ref("Attempt")},
+}
 ATTEMPT = an_object(
     {
         "attempt": number(minimum=0),
@@ -168,12 +180,13 @@ SCHEMAS: dict[str, Schema] = {
         }
     ),
     "Error": ERROR,
+    "Progress": PROGRESS,
     "Summary": an_object(SUMMARY, required=TOLD_TO_ALL),
     "Task": an_object(DETAIL, required=[*TOLD_TO_ALL, "payload", "result"]),
     "Attempt": ATTEMPT,
     "TaskWithAttempts": an_object(
-        DETAIL | {"attempts": {"type": "array", "items": ref("Attempt")}},
-        required=[*TOLD_TO_ALL, "payload", "result", "attempts"],
+        DETAIL | UNDER_WAY,
+        required=[*TOLD_TO_ALL, "payload", "result", *UNDER_WAY],
     ),
     "Page": an_object(
         {"tasks": {"type": "array", "items": ref("Summary")}, "next": or_null(text())}
