@@ -47,7 +47,7 @@ def newer() -> Iterator[None]:
 @pytest.fixture
 def older(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The code brings a migration that was not applied."""
-    ours = ("scheduling", "0001_initial")
+    (ours,) = MigrationLoader(None).graph.leaf_nodes("scheduling")
     applied = MigrationRecorder.applied_migrations
     monkeypatch.setattr(
         MigrationRecorder,
