@@ -114,6 +114,9 @@ REMOTE_WAITERS = env.int("REMOTE_WAITERS", default=2)
 
 # The API
 
+# Requests in each web process that may be held until a task is over (`?wait=`). Each holds one of WEB_THREADS.
+WEB_WAITERS = env.int("WEB_WAITERS", default=1)
+
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["tenants.authentication.TokenAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],

@@ -11,6 +11,7 @@ from rest_framework import serializers
 
 from scheduling import enqueueing
 from scheduling.api.v1.filters import STATES
+from scheduling.api.v1.until_over import SECONDS_MAX
 from scheduling.errors import InvalidTask
 from scheduling.states import DeadReason
 
@@ -161,3 +162,9 @@ class QueuesFilter(LimitsFilter):
     """Whose queues, and after which name the page begins."""
 
     after = Text(max_length=100, required=False)
+
+
+class Waiting(Strict):
+    """For how many seconds an answer may be held."""
+
+    wait = serializers.FloatField(min_value=0, max_value=SECONDS_MAX, default=0)

@@ -16,8 +16,9 @@ from scheduling.api.v1.filters import narrowed
 from scheduling.api.v1.new_task import as_stored, new_task
 from scheduling.api.v1.pagination import page
 from scheduling.api.v1.representation import detail, history, progress, summary
-from scheduling.api.v1.serializers import TaskFilter, parsed
+from scheduling.api.v1.serializers import TaskFilter, Waiting, parsed
 from scheduling.api.v1.tenancy import owner_meant, tenant_meant
+from scheduling.api.v1.until_over import watch
 from scheduling.errors import UnknownTask, WrongState
 from scheduling.models import Task
 from scheduling.models.task import TaskQuerySet
@@ -64,12 +65,16 @@ class TasksView(ApiView):
 
 
 class TaskView(ApiView):
-    """One task, with what happened to it."""
+    """One task, with what happened to it; at once, or when it is over."""
 
     scopes: ClassVar[Mapping[str, Scope]] = {"GET": Scope.READ}
 
     def get(self, request: Request, task_id: str) -> Response:
+        seconds = parsed(Waiting, request.query_params.dict())["wait"]
         task = stored(parsed_id(task_id), self.caller.tenant)
+        if seconds and not task.is_terminal:
+            watch.until_over(task.pk, seconds)
+            task = stored(task.pk, self.caller.tenant)
         attempts = list(task.history.order_by("-generation")[:ATTEMPTS_SHOWN])
         shown = detail(task, caller=self.caller, now=clock.now())
         under_way = {"progress": progress(task), "attempts": history(reversed(attempts))}

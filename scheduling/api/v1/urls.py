@@ -4,6 +4,7 @@ from django.urls import path
 
 from scheduling.api.v1.batch import BatchView
 from scheduling.api.v1.dead_letters import DiscardDeadLettersView, RedriveDeadLettersView
+from scheduling.api.v1.docs import docs
 from scheduling.api.v1.execution_control import ExecutionControlView
 from scheduling.api.v1.explain import ExplainView
 from scheduling.api.v1.leases import ClaimView, RenewView, SettleView
@@ -13,6 +14,7 @@ from scheduling.api.v1.tasks import CancelView, RedriveView, TasksView, TaskView
 
 urlpatterns = [
     path("openapi.json", OpenApiView.as_view(), name="openapi"),
+    path("docs", docs, name="docs"),
     path("tasks", TasksView.as_view(), name="tasks"),
     path("tasks/batch", BatchView.as_view(), name="tasks-batch"),
     path("tasks/<str:task_id>", TaskView.as_view(), name="task"),

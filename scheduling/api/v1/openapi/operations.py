@@ -20,6 +20,7 @@ from scheduling.api.v1.openapi.parts import (
     parameter,
 )
 from scheduling.api.v1.openapi.schemas import COVERING, FILTERS, SLUG, text
+from scheduling.api.v1.until_over import SECONDS_MAX
 
 REPLAY = {"headers": headers({"Idempotency-Replayed": text(), **RATE_LIMIT})}
 PATHS: dict[str, dict[str, Operation]] = {
@@ -86,10 +87,13 @@ PATHS: dict[str, dict[str, Operation]] = {
     "/v1/tasks/{task_id}": {
         "get": operation(
             "task",
-            "A task, with its newest attempts.",
-            ONE_TASK,
+            "A task, with its newest attempts; held until it is over if one waits.",
+            (*ONE_TASK, Kind.INVALID_REQUEST),
             {"200": answer("The task", "TaskWithAttempts", **NEXT)},
-            parameters=[TASK_ID],
+            parameters=[
+                TASK_ID,
+                parameter("wait", {"type": "number", "minimum": 0, "maximum": SECONDS_MAX}),
+            ],
         )
     },
     "/v1/tasks/{task_id}/explain": {
