@@ -56,6 +56,13 @@ def hold_until_told(context: Context, word: str) -> None:
     append(f"{word} stopped {context.generation}")
 
 
+@task()
+def hold_and_tell(context: Context, word: str) -> None:
+    """Say how far it has come, and wait there until the gate is open."""
+    context.progress((1, 4), "pages")
+    wait_for_gate(word)
+
+
 # Endings
 
 WAYS_TO_DIE: dict[str, Callable[[], object]] = {

@@ -70,6 +70,20 @@ def test_task_longer_than_its_lease_runs_once_while_it_is_renewed(
     assert outcomes(task_id) == ["succeeded"]
 
 
+def test_renewals_tell_how_far_a_handler_has_come(
+    start_workers: Start, effects: Effects, tenant_a: Tenant
+) -> None:
+    start_workers("--processes=1", SHORT_LEASE)
+    task_id = enqueue(tasks.hold_and_tell, "a", tenant=tenant_a)
+
+    told = until(lambda: Lease.objects.filter(pk=task_id, progress__isnull=False).first())
+
+    assert told is not None
+    assert told.progress == {"fraction": 0.25, "done": 1, "total": 4, "note": "pages"}
+    effects.open_gate("a")
+    wait_for_state(task_id, TaskState.SUCCEEDED)
+
+
 def test_leases_survive_handlers_that_compete_for_the_interpreter(
     start_workers: Start, effects: Effects, tenant_a: Tenant
 ) -> None:
