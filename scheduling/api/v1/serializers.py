@@ -66,19 +66,19 @@ class Truth(serializers.BooleanField):
 class Instant(serializers.Field[Any, str, str, Any]):
     """RFC 3339 with a zone."""
 
-    def to_internal_value(self, data: str) -> Any:
+    def to_internal_value(self, data: Any) -> Any:
         try:
-            return enqueueing.parse_instant(data)
+            return enqueueing.parse_instant(Text().to_internal_value(data))
         except InvalidTask as error:
             raise serializers.ValidationError(list(error.errors.values())) from error
 
 
 class TaskId(serializers.Field[Any, str, str, Any]):
-    def to_internal_value(self, data: str) -> UUID:
+    def to_internal_value(self, data: Any) -> UUID:
         try:
-            return UUID(data)
+            return UUID(Text().to_internal_value(data))
         except ValueError as error:
-            raise serializers.ValidationError("This is no cursor of a page.") from error
+            raise serializers.ValidationError("This is no id of a task.") from error
 
 
 class Covering(Strict):
