@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from scheduling import ledger
 from scheduling.ledger import Fail, Failure, Snooze
 from scheduling.ledger.dialects import dialect
-from scheduling.models import Lane
+from scheduling.models import Lane, Task
 from tenants.models import Tenant
 from tests.races.kit import put, say, take
 
@@ -116,12 +116,20 @@ def do_every_verb(tenant: Tenant) -> None:
         ledger.resume(by="operator", **scope)
     drain(tenant)
     ledger.prune(tenant, keep=timedelta(0), now=soon + timedelta(days=400))
+    explain_two(tenant)
 
 
 def drain(tenant: Tenant) -> None:
     """Empty a lane of its own, so that it is retired."""
     put(tenant, queue="drained")
     say(take(5, queues=["drained"]))
+
+
+def explain_two(tenant: Tenant) -> None:
+    """After the claims, whose statements it sends for more lanes than they look at together."""
+    for task_id in put(tenant, 2):
+        read = Task.objects.select_related("tenant", "schedule", "lease")
+        assert ledger.explain(read.get(pk=task_id)).why is ledger.Why.BEHIND_OTHERS
 
 
 def explain(statement: str, values: Any) -> str:
