@@ -21,7 +21,7 @@ from scheduling.ledger.values import (
     Verdict,
 )
 from scheduling.models import Refusal, Task
-from scheduling.states import DeadReason, TaskState
+from scheduling.states import DeadReason, Outcome, TaskState
 from tests.ledger.kit import LEASE
 from tests.ledger.story.stage import QUEUES, Stage, delays
 from tests.ledger.story.task import ModelTask
@@ -153,11 +153,18 @@ class Working(Stage):
         claims = [claim for claim in self.claims if claim.worker == worker]
         renewal = ledger.renew(claims, lease=LEASE, now=self.model.now)
         held = [claim for claim in claims if self._holds(claim)]
-        assert named(renewal.stale) == named(claims) - named(held)
+        over = [claim for claim in claims if self._succeeded_as(claim)]
+        assert named(renewal.stale) == named(claims) - named(held) - named(over)
         tasks = [self.model.tasks[claim.task_id] for claim in held]
         assert renewal.cancel_requested == {task.id for task in tasks if task.cancel_requested}
         for task in tasks:
             task.expires_at = renewal.expires_at
+
+    def _succeeded_as(self, claim: Claim) -> bool:
+        """Whether the task's history has a success of this very claim; a renewal that crosses it is no zombie's."""
+        task = self.model.tasks.get(claim.task_id)
+        end = task.ends.get(claim.generation) if task else None
+        return bool(end and end.outcome is Outcome.SUCCEEDED and end.worker == claim.worker)
 
     @precondition(lambda self: self.claims)
     @rule(data=st.data())
