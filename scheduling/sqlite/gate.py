@@ -11,13 +11,15 @@ import os
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Lock, RLock, Thread
+from threading import Event, Lock, RLock, Thread
 from typing import Literal
 
 from scheduling import clock
 
 REST = 1.0
 """Seconds for which nobody waits who would be no more patient than one who has just waited in vain."""
+A_MOMENT = 0.01
+"""Seconds in which a waiter that gave up lets go of what it got too late."""
 
 
 class GateTimeout(Exception):
@@ -38,6 +40,8 @@ class WriteGate:
         self._turn = RLock()
         self._file: int | None = None
         self._waiter: _Waiter | None = None
+        self._late: _Waiter | None = None
+        """It gave up, and may get the lock yet."""
         self._in_vain = 0.0
         """How long somebody waited,"""
         self._rests_until = 0.0
@@ -95,9 +99,21 @@ class WriteGate:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if not timeout:
+            if timeout:
+                self._wait_for_file(self._file, timeout)
+            elif not self._is_free_behind_the_late(self._file):
                 raise GateTimeout(self.path) from None
-            self._wait_for_file(self._file, timeout)
+
+    def _is_free_behind_the_late(self, file: int) -> bool:
+        """Whether nobody stood in the way but this process's own waiter, on its way out."""
+        if self._late is None or not self._late.is_gone(A_MOMENT):
+            return False
+        self._late = None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
 
     def _wait_for_file(self, file: int, timeout: float) -> None:
         """`flock` knows no timeout, so a thread waits for it, and this one for that thread."""
@@ -108,6 +124,7 @@ class WriteGate:
         finally:
             if not granted:
                 self._file = self._waiter = None  # the waiter closes its file
+                self._late = waiter
                 waiter.give_up()
         if not granted:
             raise GateTimeout(self.path)
@@ -126,6 +143,7 @@ class _Waiter:
         self._asked: SimpleQueue[Literal["lock", "end"]] = SimpleQueue()
         self._granted = Lock()
         self._granted.acquire()
+        self._gone = Event()
         Thread(target=self._run, name="write-gate", daemon=True).start()
 
     def wait(self, timeout: float) -> bool:
@@ -137,11 +155,16 @@ class _Waiter:
         """Let the thread end, and the lock go, at once or as soon as it is got."""
         self._asked.put("end")
 
+    def is_gone(self, timeout: float) -> bool:
+        """Whether it has let go for good within so many seconds."""
+        return self._gone.wait(timeout)
+
     def _run(self) -> None:
         while self._asked.get() == "lock":
             fcntl.flock(self._file, fcntl.LOCK_EX)
             self._granted.release()
         os.close(self._file)
+        self._gone.set()
 
 
 _gates: dict[str, WriteGate] = {}

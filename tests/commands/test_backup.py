@@ -265,7 +265,6 @@ def test_the_log_is_cut_back_after_it(
     Tenant.objects.update(max_queued=None, rate_per_second=None)
     log = Path(f"{connection.settings_dict['NAME']}-wal")
     connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.cursor().execute("PRAGMA journal_size_limit = 1000000")
     grown: list[int] = []
 
     def write_much(self: backup.Command, done: int, total: int) -> None:
@@ -275,6 +274,7 @@ def test_the_log_is_cut_back_after_it(
 
     monkeypatch.setattr(backup.Command, "tell_progress", write_much)
     assert manage("backup", str(target)).code == 0
+    connection.cursor().execute("PRAGMA journal_size_limit = 1000000")  # of this connection
     for _ in range(3):
         put(tenant_a, 1000)
     assert grown[0] > 5_000_000

@@ -1,6 +1,7 @@
 """The write gate, between processes and between the threads of one."""
 
 import ctypes
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
@@ -267,3 +268,34 @@ def test_coming_in_twice_takes_leaving_once(gate: WriteGate) -> None:
     thread.join()
     assert gate.holder == "next"
     gate.leave("next")
+
+
+def test_who_comes_right_after_the_holder_left_does_not_stumble_over_one_that_gave_up(
+    keepers: tuple[Keeper, Keeper], gate: WriteGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thread that waited for it gets the lock late, and lets it go again: that is no reason to refuse."""
+    other, _ = keepers
+    has_it, may_let_go = Event(), Event()
+    close, is_gone = os.close, module._Waiter.is_gone
+
+    def close_when_told(file: int) -> None:
+        has_it.set()
+        may_let_go.wait(10)
+        close(file)
+
+    def tell_and_look(waiter: module._Waiter, timeout: float) -> bool:
+        may_let_go.set()
+        return is_gone(waiter, 10)
+
+    other.ask("enter 30")
+    with pytest.raises(GateTimeout):
+        gate.enter(gate, 0.05)
+    monkeypatch.setattr(os, "close", close_when_told)
+    monkeypatch.setattr(module._Waiter, "is_gone", tell_and_look)
+    other.ask("leave")
+    assert has_it.wait(10)
+
+    gate.enter(gate, 0.05)
+
+    assert gate.is_inside(gate)
+    gate.leave(gate)
