@@ -3,8 +3,10 @@
 import asyncio
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
+from django.db import connections
 from django.test import Client
 from django.urls import reverse
 
@@ -69,6 +71,7 @@ def test_coroutines_find_what_others_stored() -> None:
         found = SessionStore(session.session_key)
         who = await found.aget("who")
         await found.adelete()
+        await sync_to_async(connections.close_all)()  # nobody tends the thread that they were read in
         return who
 
     assert asyncio.run(story()) == "ana"
