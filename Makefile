@@ -22,6 +22,7 @@ run: $(TO_RUN) ## Serve on PORT (8000) and run workers, files in DATA_DIR (data/
 	@DEBUG=$${DEBUG-1} exec $(BIN)/python manage.py serve
 
 test: $(TO_DEVELOP) ## Test on SQLite, then on PostgreSQL; pytest arguments in ARGS
+	@scripts/need-chromium
 	$(BIN)/python -m pytest --database=sqlite $(ARGS)
 	$(BIN)/python -m pytest --database=postgres $(ARGS)
 
