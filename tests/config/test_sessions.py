@@ -71,7 +71,7 @@ def test_coroutines_find_what_others_stored() -> None:
         found = SessionStore(session.session_key)
         who = await found.aget("who")
         await found.adelete()
-        await sync_to_async(connections.close_all)()  # nobody tends the thread that they were read in
+        await sync_to_async(connections.close_all)()  # nobody tends the thread of this one
         return who
 
     assert asyncio.run(story()) == "ana"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scheduling.ledger.dialects.fifos import FifoListener, wake
+from scheduling.ledger.dialects.sqlite.fifos import FifoListener, wake
 from scheduling.ledger.topics import TOPICS
 
 

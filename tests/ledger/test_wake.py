@@ -10,7 +10,8 @@ from django.db import transaction
 
 from scheduling import ledger
 from scheduling.ledger import wake
-from scheduling.ledger.dialects import Listener, fifos
+from scheduling.ledger.dialects import Listener
+from scheduling.ledger.dialects.sqlite import fifos
 from tenants.models import Tenant
 from tests.ledger.kit import NO_DELAY, START, at, failing, pause, put, resume, say, take
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 ON_SQLITE = settings.DATABASES["default"]["ENGINE"] == "scheduling.sqlite"
 DIALECT: ModuleType = import_module(
-    f"scheduling.ledger.dialects.{'sqlite' if ON_SQLITE else 'postgres'}"
+    f"scheduling.ledger.dialects.{'sqlite' if ON_SQLITE else 'postgres'}.statements"
 )
 
 LARGE = ("task", "schedule", "attempt", "lease", "lane")

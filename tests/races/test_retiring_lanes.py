@@ -10,7 +10,7 @@ from django.db import connection
 
 from scheduling import ledger
 from scheduling.ledger import Claims, Fail, Failure, Release
-from scheduling.ledger.dialects import postgres
+from scheduling.ledger.dialects.postgres import statements
 from scheduling.models import Lane, Schedule
 from scheduling.states import Readiness
 from tenants.models import Tenant
@@ -120,7 +120,7 @@ def test_an_enqueue_that_began_before_its_lane_was_retired_makes_it_ready_again(
         "AND (SELECT count(*) FROM (SELECT pg_advisory_xact_lock(7)) AS turn) = 1 FOR KEY SHARE"
     )
     monkeypatch.setattr(
-        postgres, "ACCEPT_ONE", postgres.ACCEPT_ONE.replace("FOR KEY SHARE", held_up)
+        statements, "ACCEPT_ONE", statements.ACCEPT_ONE.replace("FOR KEY SHARE", held_up)
     )
     with Session() as holder, Session() as giver, Session() as worker:
         with holder.transaction():

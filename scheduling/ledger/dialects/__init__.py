@@ -1,4 +1,4 @@
-"""The hot statements of the ledger, one module per database behind one interface.
+"""The hot statements of the ledger, a room for each database behind one interface.
 
 The verbs ask for what they need done; only these modules know which database does it.
 """
@@ -67,11 +67,11 @@ def devote_this_thread() -> None:
 @cache
 def _dialect_of(vendor: str) -> Callable[[BaseDatabaseWrapper], Dialect]:
     if vendor == "sqlite":
-        from scheduling.ledger.dialects.sqlite import SQLite
+        from scheduling.ledger.dialects.sqlite.dialect import SQLite
 
         return SQLite
     if vendor == "postgresql":
-        from scheduling.ledger.dialects.postgres import Postgres
+        from scheduling.ledger.dialects.postgres.dialect import Postgres
 
         return Postgres
     raise NotImplementedError(f"The ledger runs on SQLite and PostgreSQL, not on {vendor}.")
