@@ -7,13 +7,34 @@ from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
 
 from scheduling.admin import audit, deadletters, pauses, tasks, workers
+from scheduling.admin.audit import Audited
 from scheduling.admin.site import console
 from tenants.admin import TenantAdmin, TokenAdmin
 from tenants.models import ApiToken, Tenant
 
-console.register(Tenant, TenantAdmin)
-console.register(ApiToken, TokenAdmin)
-console.register(User, UserAdmin)
-console.register(Group, GroupAdmin)
+
+class AuditedTenants(Audited, TenantAdmin):
+    """What is changed about tenants is on record."""
+
+
+class AuditedTokens(Audited, TokenAdmin):
+    """Who issued and revoked which."""
+
+    verb_of_adding = "issue"
+    verb_of_changing = "revoke"
+
+
+class AuditedUsers(Audited, UserAdmin):  # type: ignore[type-arg]  # generic in the stubs only
+    """Who let whom in."""
+
+
+class AuditedGroups(Audited, GroupAdmin):
+    """Who changed what others may do."""
+
+
+console.register(Tenant, AuditedTenants)
+console.register(ApiToken, AuditedTokens)
+console.register(User, AuditedUsers)
+console.register(Group, AuditedGroups)
 
 __all__ = ["audit", "console", "deadletters", "pauses", "tasks", "workers"]

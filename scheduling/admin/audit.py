@@ -1,21 +1,39 @@
-"""Who did what in the console, when, and to how much: Django's log entries, and the page that lists them."""
+"""What is done in the console goes on record, and the page that shows the record."""
 
-from collections.abc import Sequence
-from typing import ClassVar, cast
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, cast
 
 from django.contrib import admin
-from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
-from django.contrib.contenttypes.models import ContentType
+from django.core.exceptions import PermissionDenied
 from django.db.models import Model
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from scheduling import clock
+from scheduling import audit, clock
 from scheduling.admin import words
-from scheduling.admin.lists import ReadOnlyAdmin
+from scheduling.admin.filters import TenantFilter, ValueFilter
+from scheduling.admin.lists import ModelAdmin, ReadOnlyAdmin
 from scheduling.admin.site import console
+from scheduling.models import OperatorAction
+
+VERBS = (
+    "cancel",
+    "redrive",
+    "discard",
+    "reschedule",
+    "pause",
+    "resume",
+    "add",
+    "change",
+    "issue",
+    "revoke",
+)
+"""Offered to filter by; any other can be typed."""
 
 
 def operator(request: HttpRequest) -> User:
@@ -23,45 +41,99 @@ def operator(request: HttpRequest) -> User:
     return cast("User", request.user)
 
 
-def record(by: User, objects: Sequence[Model], what: str, *, flag: int = CHANGE) -> None:
-    """One entry for each object, so that each can tell who touched it."""
-    if objects:
-        LogEntry.objects.log_actions(by.pk, objects, flag, change_message=what)
+def record(by: User, verb: str, what: str, **told: Any) -> OperatorAction:
+    """See `scheduling.audit.record`, which takes the rest."""
+    return audit.record(audit.Actor(by.get_username(), audit.Via.CONSOLE), verb, what, **told)
 
 
-def record_many(by: User, model: type[Model], which: str, what: str) -> LogEntry:
-    """One entry for all that was touched at once. `which` says in words what it was."""
-    return LogEntry.objects.create(
-        user_id=by.pk,
-        content_type=ContentType.objects.get_for_model(model),
-        object_repr=which[:200],
-        action_flag=CHANGE,
-        change_message=what,
-    )
+class Audited(ModelAdmin[Any]):
+    """Rows that are edited by form: what Django logs of them is on record as well."""
+
+    verb_of_adding = "add"
+    verb_of_changing = "change"
+
+    def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> LogEntry:
+        entry: LogEntry = super().log_addition(request, obj, message)
+        self._record(request, self.verb_of_adding, [obj], entry.get_change_message())
+        return entry
+
+    def log_change(self, request: HttpRequest, obj: Model, message: Any) -> LogEntry:
+        entry: LogEntry = super().log_change(request, obj, message)
+        self._record(request, self.verb_of_changing, [obj], entry.get_change_message())
+        return entry
+
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
+        self._record(request, "delete", list(queryset), "")
+        return super().log_deletions(request, queryset)
+
+    def _record(self, request: HttpRequest, verb: str, objects: Sequence[Model], note: str) -> None:
+        which = ", ".join(map(str, objects))
+        what = f"{self.opts.verbose_name} {which}"
+        record(operator(request), verb, what, done=len(objects), note=note)
 
 
-@admin.register(LogEntry, site=console)
-class AuditAdmin(ReadOnlyAdmin[LogEntry]):
+class WhoFilter(ValueFilter):
+    title = "who"
+    parameter_name = "by"
+
+
+class VerbFilter(ValueFilter):
+    title = "what was done"
+    parameter_name = "verb"
+
+    def known(self) -> Iterable[str]:
+        return VERBS
+
+
+@admin.register(OperatorAction, site=console)
+class AuditAdmin(ReadOnlyAdmin[OperatorAction]):
     title = "Audit"
-    list_display = ("when", "user", "what", "which")
+    list_display = ("when", "who", "verb", "which", "reason", "counts", "note")
     list_display_links = None
-    list_select_related = ("user", "content_type")
+    list_filter = (WhoFilter, VerbFilter, TenantFilter)
     ordering: ClassVar = ["-pk"]
 
-    @admin.display(description="when")
-    def when(self, entry: LogEntry) -> SafeString | str:
-        return words.stamp(entry.action_time, clock.now())
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """One entry, with links to the tasks that were picked."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        action = self.get_object(request, object_id)
+        if action is None:
+            raise Http404("There is no such entry.")
+        context = self.admin_site.each_context(request) | {
+            "title": f"{action.verb}: {action.what}",
+            "action": action,
+            "tasks": action.tasks.order_by("pk").values_list("task", flat=True),
+        }
+        return TemplateResponse(request, "admin/operator_action.html", context)
 
-    @admin.display(description="what")
-    def what(self, entry: LogEntry) -> str:
-        return entry.get_change_message() or entry.get_action_flag_display()
+    @admin.display(description="when")
+    def when(self, action: OperatorAction) -> SafeString | str:
+        return words.stamp(action.at, clock.now())
+
+    @admin.display(description="who")
+    def who(self, action: OperatorAction) -> SafeString | str:
+        if action.via == OperatorAction.Via.CONSOLE:
+            return action.by
+        return format_html("<code>{}</code> <small>by token</small>", action.by)
 
     @admin.display(description="which")
-    def which(self, entry: LogEntry) -> SafeString | str:
-        if not entry.object_id:
-            return entry.object_repr
-        kind = entry.content_type.name if entry.content_type else ""
-        url = entry.get_admin_url()
-        if not url or entry.is_deletion():
-            return f"{kind} {entry.object_repr}"
-        return format_html('{} <a href="{}">{}</a>', kind, url, entry.object_repr)
+    def which(self, action: OperatorAction) -> SafeString:
+        address = reverse("admin:scheduling_operatoraction_change", args=[action.pk])
+        return format_html('<a href="{}">{}</a>', address, action.what)
+
+    @admin.display(description="done")
+    def counts(self, action: OperatorAction) -> SafeString | str:
+        """How many, and how many more were meant."""
+        done = words.number(action.done)
+        if not action.refused:
+            return done
+        return format_html(
+            '{} <span class="warn">{} refused</span>', done, words.number(action.refused)
+        )

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 from uuid import UUID
 
-from django.contrib.admin.models import CHANGE, DELETION
 from django.contrib.auth.models import User
 from django.db import transaction
 
@@ -44,25 +44,51 @@ class Operation(StrEnum):
                 assert_never(self)
 
 
-def perform(operation: Operation, tasks: Sequence[Task], by: User) -> str:
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Which tasks it was done to, and in sentences what became of all that were picked."""
+
+    tasks: set[UUID]
+    said: str
+
+
+def perform(operation: Operation, tasks: Sequence[Task], by: User, reason: str = "") -> str:
     """Do it to those tasks, as far as it applies to each; says in a sentence what became of them."""
     with transaction.atomic():
         match operation:
             case Operation.CANCEL:
-                done, said = _cancel(tasks)
+                done = _cancel(tasks)
             case Operation.REDRIVE:
-                done, said = _redrive(tasks)
+                done = _redrive(tasks)
             case Operation.DISCARD:
-                done, said = _discard(tasks)
+                done = _discard(tasks)
             case _:
                 assert_never(operation)
-        flag = DELETION if operation is Operation.DISCARD else CHANGE
-        touched = [task for task in tasks if task.pk in done]
-        audit.record(by, touched, operation.past.capitalize(), flag=flag)
-    return said
+        put_on_record(operation, tasks, done, by, reason)
+    return done.said
 
 
-def _cancel(tasks: Sequence[Task]) -> tuple[set[UUID], str]:
+def put_on_record(
+    verb: str, picked: Sequence[Task], done: Done, by: User, reason: str = ""
+) -> None:
+    """One entry for all that was picked, and the pages of those it was done to show it."""
+    if not picked:
+        return
+    tenants = {task.tenant for task in picked}
+    audit.record(
+        by,
+        verb,
+        str(picked[0]) if len(picked) == 1 else f"{counted(len(picked), 'task')}, picked by hand",
+        tenant=tenants.pop() if len(tenants) == 1 else None,
+        tasks=[task.pk for task in picked if task.pk in done.tasks],
+        reason=reason,
+        done=len(done.tasks),
+        refused=len(picked) - len(done.tasks),
+        note=done.said,
+    )
+
+
+def _cancel(tasks: Sequence[Task]) -> Done:
     answers = ledger.cancel([task.pk for task in tasks])
     asked = sum(answer.state is TaskState.RUNNING for answer in answers if answer.requested)
     done = {answer.task_id for answer in answers if answer.requested}
@@ -71,10 +97,10 @@ def _cancel(tasks: Sequence[Task]) -> tuple[set[UUID], str]:
         said.append(f"{counted(asked, 'running task')} asked to stop.")
     if left := len(tasks) - len(done):
         said.append(f"{counted(left, 'task')} left: already finished.")
-    return done, " ".join(said)
+    return Done(done, " ".join(said))
 
 
-def _redrive(tasks: Sequence[Task]) -> tuple[set[UUID], str]:
+def _redrive(tasks: Sequence[Task]) -> Done:
     dead = [task for task in tasks if task.dead_reason]
     full: dict[int, ledger.Full] = {}
     done = {task.pk for task in ledger.redrive_what_fits(dead, full)}
@@ -84,15 +110,15 @@ def _redrive(tasks: Sequence[Task]) -> tuple[set[UUID], str]:
     said += [f"{left:,} left: {over(tenant, full[tenant.pk])}." for tenant, left in left_of.items()]
     if left := len(tasks) - len(dead):
         said.append(f"{counted(left, 'task')} left: not dead.")
-    return done, " ".join(said)
+    return Done(done, " ".join(said))
 
 
-def _discard(tasks: Sequence[Task]) -> tuple[set[UUID], str]:
+def _discard(tasks: Sequence[Task]) -> Done:
     dead = {task.pk for task in tasks if task.dead_reason}
     said = [f"{counted(ledger.discard(list(dead)), 'dead letter')} discarded."]
     if left := len(tasks) - len(dead):
         said.append(f"{counted(left, 'task')} left: not dead.")
-    return dead, " ".join(said)
+    return Done(dead, " ".join(said))
 
 
 def over(tenant: Tenant, limit: ledger.Full) -> str:

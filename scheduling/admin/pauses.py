@@ -103,7 +103,7 @@ def _pause(form: PauseForm, by: User) -> Receipt:
         receipt = ledger.pause(
             **scope, reason=asked["reason"], duration=asked["duration"], by=by.get_username()
         )
-        audit.record_many(by, Pause, f"pause of {in_words(**scope)}", f"Paused: {asked['reason']}")
+        record(by, "pause", scope, receipt, asked["reason"])
     return receipt
 
 
@@ -111,8 +111,20 @@ def _resume(pause: Pause, by: User) -> Receipt:
     scope = Scope(tenant=pause.tenant, queue=pause.queue, name=pause.name)
     with transaction.atomic():
         receipt = ledger.resume(**scope, by=by.get_username())
-        audit.record_many(by, Pause, f"pause of {in_words(**scope)}", "Resumed")
+        record(by, "resume", scope, receipt)
     return receipt
+
+
+def record(by: User, verb: str, scope: Scope, receipt: Receipt, reason: str = "") -> None:
+    audit.record(
+        by,
+        verb,
+        in_words(**scope),
+        tenant=scope["tenant"],
+        reason=reason,
+        done=1,
+        note=f"{lasts(receipt)}; {running(receipt)}",
+    )
 
 
 def _scope(asked: dict[str, Any]) -> Scope:
@@ -127,12 +139,20 @@ def in_words(tenant: Tenant | None, queue: str, name: str) -> str:
 
 def said(receipt: Receipt) -> str:
     """The receipt in a sentence or two."""
-    running = f"{words.counted(receipt.in_flight, 'task')} in flight."
     if not receipt.paused:
-        return f"Resumed {receipt.scope}; {running}"
-    until = f"until {words.exact(receipt.expires_at)}" if receipt.expires_at else "until resumed"
-    since = words.exact(receipt.since)
-    return f"Paused: {receipt.scope}, since {since}, {until}. Nothing new starts; {running}"
+        return f"Resumed {receipt.scope}; {running(receipt)}"
+    since = f"since {words.exact(receipt.since)}, {lasts(receipt)}"
+    return f"Paused: {receipt.scope}, {since}. Nothing new starts; {running(receipt)}"
+
+
+def lasts(receipt: Receipt) -> str:
+    if not receipt.paused:
+        return "resumed"
+    return f"until {words.exact(receipt.expires_at)}" if receipt.expires_at else "until resumed"
+
+
+def running(receipt: Receipt) -> str:
+    return f"{words.counted(receipt.in_flight, 'task')} in flight."
 
 
 @admin.register(Pause, site=console)

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, User
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
@@ -18,7 +17,7 @@ from django.views.decorators.cache import never_cache
 from scheduling import clock
 from scheduling.admin import bars, dashboard, sign_in
 from scheduling.admin.notices import notices
-from scheduling.models import DeadLetter, Lane, Pause, Task, WorkerProcess
+from scheduling.models import DeadLetter, Lane, OperatorAction, Pause, Task, WorkerProcess
 from tenants.models import ApiToken, Tenant
 
 PAGES: tuple[tuple[type[Model], str], ...] = (
@@ -29,7 +28,7 @@ PAGES: tuple[tuple[type[Model], str], ...] = (
     (ApiToken, "Tokens"),
     (Lane, "Lanes"),
     (WorkerProcess, "Workers"),
-    (LogEntry, "Audit"),
+    (OperatorAction, "Audit"),
     (User, "Users"),
     (Group, "Groups"),
 )
@@ -83,9 +82,8 @@ class Console(admin.AdminSite):
         context = self.each_context(request) | {"title": self.index_title, "subtitle": None}
         if self.get_model_admin(Task).has_view_or_change_permission(request):
             context |= _figures(context["now"])
-        if request.user.has_perm("admin.view_logentry"):
-            entries = LogEntry.objects.select_related("user", "content_type").order_by("-pk")
-            context["actions"] = entries[:RECENT_ACTIONS]
+        if self.get_model_admin(OperatorAction).has_view_permission(request):
+            context["actions"] = OperatorAction.objects.order_by("-pk")[:RECENT_ACTIONS]
         request.current_app = self.name
         return TemplateResponse(request, self.index_template, context | (extra_context or {}))
 

@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import assert_never
 
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.core import signing
 from django.core.exceptions import BadRequest
@@ -21,7 +20,7 @@ from scheduling import ledger
 from scheduling.admin import audit
 from scheduling.admin.operations import Operation, over
 from scheduling.admin.words import counted
-from scheduling.models import DeadLetter, Task
+from scheduling.models import OperatorAction, Task
 
 STEP = 1000
 MOST_COUNTED = 10_000
@@ -100,7 +99,7 @@ def groups(letters: QuerySet[Task]) -> list[Group]:
 
 def begin(operation: Operation, which: str, by: User, now: datetime) -> Progress:
     """From here on it is on record. `which` says in words what matches."""
-    entry = audit.record_many(by, DeadLetter, which, f"Begun: {operation}")
+    entry = audit.record(by, operation, which, note="Begun.")
     return Progress(operation, now.isoformat(), entry.pk)
 
 
@@ -120,7 +119,7 @@ def step(progress: Progress, letters: QuerySet[Task]) -> Progress:
         )
         if after.finished:
             after = replace(after, left=_left(standing, after.full))
-        LogEntry.objects.filter(pk=progress.entry).update(change_message=told(after))
+        OperatorAction.objects.filter(pk=progress.entry).update(done=after.done, note=told(after))
     return after
 
 

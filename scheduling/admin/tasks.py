@@ -5,8 +5,6 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from django.contrib import admin
-from django.contrib.admin.models import LogEntry
-from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
@@ -21,11 +19,11 @@ from scheduling.admin.filters import NameFilter, QueueFilter, StateFilter, Tenan
 from scheduling.admin.lists import ReadOnlyAdmin
 from scheduling.admin.operations import PERMISSION, Operation
 from scheduling.admin.site import console
-from scheduling.models import Task
+from scheduling.models import OperatedTask, OperatorAction, Task
 from tenants.models import Tenant
 
 TEXT_SHOWN = 20_000
-ENTRIES_SHOWN = 20
+ACTIONS_SHOWN = 20
 
 
 def named(task: Task) -> SafeString:
@@ -151,7 +149,7 @@ class TaskAdmin(OperatedAdmin):
             "payload": pretty(_payload(task)),
             "result": pretty(task.result),
             "timeline": timeline.of(task, now),
-            "entries": _entries(task),
+            "actions_taken": _actions(task),
             "operations": _operations(task) if self.has_operate_permission(request) else [],
         }
         return TemplateResponse(request, "admin/task.html", context | (extra_context or {}))
@@ -169,11 +167,10 @@ def _payload(task: Task) -> Any:
     return {"args": task.args, "kwargs": task.kwargs} if task.args else task.kwargs
 
 
-def _entries(task: Task) -> QuerySet[LogEntry]:
+def _actions(task: Task) -> QuerySet[OperatorAction]:
     """What operators did to it, latest first."""
-    of_tasks = LogEntry.objects.filter(content_type=ContentType.objects.get_for_model(Task))
-    entries = of_tasks.filter(object_id=str(task.pk)).select_related("user").order_by("-pk")
-    return entries[:ENTRIES_SHOWN]
+    of_it = OperatedTask.objects.filter(task=task.pk).values("action")
+    return OperatorAction.objects.filter(pk__in=of_it).order_by("-pk")[:ACTIONS_SHOWN]
 
 
 def _operations(task: Task) -> list[Operation]:

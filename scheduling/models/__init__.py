@@ -4,6 +4,7 @@ from scheduling.models.among import Among
 from scheduling.models.attempt import Attempt, Refusal
 from scheduling.models.lane import Dispatch, Lane
 from scheduling.models.lease import Lease
+from scheduling.models.operator_action import OperatedTask, OperatorAction
 from scheduling.models.pause import Pause
 from scheduling.models.quota import Intake, Outflow
 from scheduling.models.schedule import Schedule
@@ -19,6 +20,8 @@ __all__ = [
     "Intake",
     "Lane",
     "Lease",
+    "OperatedTask",
+    "OperatorAction",
     "Outflow",
     "Pause",
     "Refusal",

@@ -6,11 +6,9 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import UUID, uuid4
 
-from django.contrib.admin.models import LogEntry
-
 from scheduling import clock
 from scheduling.ledger.values import Fail, Failure
-from scheduling.models import WorkerProcess
+from scheduling.models import OperatorAction, WorkerProcess
 from tenants.models import Tenant
 from tests.ledger import kit
 
@@ -59,8 +57,9 @@ def worker(*, seen: datetime | None = None, slots: int = 4) -> WorkerProcess:
 
 
 def recorded() -> list[str]:
-    """What the audit says, oldest first."""
-    return [entry.get_change_message() for entry in LogEntry.objects.order_by("pk")]
+    """What the audit says was done, oldest first: the verb and what became of it."""
+    actions = OperatorAction.objects.order_by("pk")
+    return [" ".join(filter(None, told)) for told in actions.values_list("verb", "note")]
 
 
 def text_of(response: Page) -> str:

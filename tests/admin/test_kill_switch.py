@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from scheduling import clock, ledger
-from scheduling.models import Pause
+from scheduling.models import OperatorAction, Pause
 from tenants.models import Tenant
 from tests.admin.conftest import SignIn
 from tests.admin.kit import DEAD_LETTERS, PAUSES, TASKS, put, recorded, text_of
@@ -81,7 +81,13 @@ def test_confirmed_it_pauses_and_gives_a_receipt(operator: Client, tenant_a: Ten
     assert (pause.reason, pause.paused_by) == ("fire drill", "ana")
     assert pause.expires_at == pause.since + timedelta(minutes=10)
     assert "Paused: tenant=tenant-a queue=mail, since" in text_of(answer)
-    assert recorded() == ["Paused: fire drill"]
+    action = OperatorAction.objects.get()
+    assert (action.verb, action.what, action.reason) == (
+        "pause",
+        "tenant tenant-a, queue mail",
+        "fire drill",
+    )
+    assert action.tenant == tenant_a
 
 
 def test_nothing_starts_after_the_receipt(operator: Client, tenant_a: Tenant) -> None:
@@ -125,7 +131,7 @@ def test_one_click_resumes(operator: Client, tenant_a: Tenant) -> None:
     answer = operator.post(f"{PAUSES}{pause.pk}/resume/", follow=True)
     assert "Resumed tenant=tenant-a" in text_of(answer)
     assert not Pause.objects.in_force(clock.now()).exists()
-    assert recorded() == ["Resumed"]
+    assert recorded() == ["resume resumed; 0 tasks in flight."]
     assert len(take(1, now=clock.now())) == 1
 
 

@@ -94,9 +94,9 @@ def test_discarding_deletes_with_history(operator: Client, tenant_a: Tenant) -> 
 def test_each_task_remembers_who_did_what(operator: Client, tenant_a: Tenant) -> None:
     dead, queued = bury(tenant_a, 2), put(tenant_a)
     operate(operator, "redrive", [*dead, *queued])
-    assert recorded() == ["Redriven", "Redriven"]
-    assert "ana Redriven" in text_of(operator.get(page(dead[0])))
-    assert "ana Redriven" not in text_of(operator.get(page(queued[0])))
+    assert recorded() == ["redrive 2 dead letters redriven. 1 task left: not dead."]
+    assert "ana redrive" in text_of(operator.get(page(dead[0])))
+    assert "ana redrive" not in text_of(operator.get(page(queued[0])))
 
 
 def test_the_page_of_a_task_offers_what_applies(operator: Client, tenant_a: Tenant) -> None:

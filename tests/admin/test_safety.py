@@ -73,7 +73,7 @@ def pages(operator: Client, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch) -
         "/admin/tenants/apitoken/add/",
         "/admin/scheduling/workerprocess/",
         "/admin/scheduling/lane/",
-        "/admin/admin/logentry/",
+        "/admin/scheduling/operatoraction/",
     ]
     loaded = {address: operator.get(address) for address in addresses}
     loaded["confirm pause"] = operator.post(f"{PAUSES}add/", {"reason": HOSTILE % "why"})
@@ -82,7 +82,7 @@ def pages(operator: Client, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch) -
     loaded["token issued"] = operator.post(
         "/admin/tenants/apitoken/add/", {"name": HOSTILE % "new", "scopes": ["read"]}
     )
-    loaded["audit"] = operator.get("/admin/admin/logentry/")
+    loaded["audit"] = operator.get("/admin/scheduling/operatoraction/")
     return loaded
 
 

@@ -4,12 +4,12 @@ from datetime import timedelta
 
 import pytest
 from django.apps import apps
-from django.contrib.admin.models import LogEntry
 from django.contrib.sessions.models import Session
 from django.core import serializers
 from django.test import Client
 
 from scheduling import clock
+from scheduling.models import OperatorAction
 from tenants.authentication import usable_token
 from tenants.models import ApiToken, Tenant
 from tests.admin.conftest import SignIn
@@ -40,7 +40,7 @@ def test_an_issued_token_opens_for_its_tenant_and_scopes(
     assert token.expires_at is not None
     lifetime = token.expires_at - clock.now()
     assert timedelta(days=29) < lifetime <= timedelta(days=30)
-    assert recorded() == ["Issued"]
+    assert recorded() == ["issue Issued"]
 
 
 def test_without_a_tenant_it_is_an_operators(operator: Client) -> None:
@@ -94,7 +94,7 @@ def test_a_revoked_token_is_told_and_recorded_once(operator: Client, tenant_a: T
     assert revoked_at is not None
     assert "0 revoked" in text_of(operator.post(TOKENS, picked, follow=True))
     assert ApiToken.objects.get().revoked_at == revoked_at
-    assert recorded() == ["Revoked"]
+    assert recorded() == ["revoke Revoked"]
     assert "revoked" in text_of(operator.get(TOKENS))
 
 
@@ -114,4 +114,4 @@ def test_who_may_only_look_neither_issues_nor_revokes(sign_in: SignIn, tenant_a:
     assert issue(viewer).status_code == 403
     viewer.post(TOKENS, {"action": "revoke", "_selected_action": [token.pk], "index": "0"})
     assert ApiToken.objects.get().revoked_at is None
-    assert not LogEntry.objects.exists()
+    assert not OperatorAction.objects.exists()
