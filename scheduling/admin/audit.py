@@ -121,7 +121,7 @@ class AuditAdmin(ReadOnlyAdmin[OperatorAction]):
     def who(self, action: OperatorAction) -> SafeString | str:
         if action.via == OperatorAction.Via.CONSOLE:
             return action.by
-        return format_html("<code>{}</code> <small>by token</small>", action.by)
+        return format_html("{} <small>{}</small>", action.by, action.get_via_display())
 
     @admin.display(description="which")
     def which(self, action: OperatorAction) -> SafeString:

@@ -17,8 +17,8 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('at', models.DateTimeField()),
-                ('via', models.CharField(choices=[('console', 'Console'), ('api', 'API')], max_length=10)),
-                ('by', models.CharField(help_text="A user's name, or a token's prefix.", max_length=150)),
+                ('via', models.CharField(choices=[('console', 'Console'), ('api', 'API'), ('command', 'command line')], max_length=10)),
+                ('by', models.CharField(help_text="A user's name, or whose token it was.", max_length=150)),
                 ('verb', models.CharField(max_length=40)),
                 ('what', models.CharField(help_text='Which tasks, or which scope, in words.', max_length=400)),
                 ('reason', models.CharField(blank=True, max_length=500)),

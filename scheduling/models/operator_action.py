@@ -16,10 +16,11 @@ class OperatorAction(models.Model):
     class Via(models.TextChoices):
         CONSOLE = "console"
         API = "api", "API"
+        COMMAND = "command", "command line"
 
     at = models.DateTimeField()
     via = models.CharField(max_length=10, choices=Via.choices)
-    by = models.CharField(max_length=150, help_text="A user's name, or a token's prefix.")
+    by = models.CharField(max_length=150, help_text="A user's name, or whose token it was.")
     verb = models.CharField(max_length=40)
     what = models.CharField(max_length=400, help_text="Which tasks, or which scope, in words.")
     tenant = models.ForeignKey(

@@ -44,7 +44,7 @@ def test_it_says_how_many_were_refused_and_why(operator: Client, tenant_a: Tenan
 def test_what_a_token_did_is_told_apart(operator: Client, tenant_a: Tenant) -> None:
     audit.record(audit.Actor("0a1b2c", audit.Via.API), "redrive", "x" * 1000, tenant=tenant_a)
     told = text_of(operator.get(f"{AUDIT}?verb=redrive&tenant=tenant-a&by=0a1b2c"))
-    assert "0a1b2c by token redrive xxx" in told
+    assert "0a1b2c API redrive xxx" in told
 
 
 def test_changes_by_form_are_on_record_too(operator: Client, tenant_a: Tenant) -> None:

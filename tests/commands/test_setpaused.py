@@ -8,7 +8,7 @@ from django.db import OperationalError
 
 from scheduling import clock, ledger
 from scheduling.management.commands import setpaused
-from scheduling.models import Pause
+from scheduling.models import OperatorAction, Pause
 from tenants.models import Tenant
 from tests.commands.kit import complaint, manage
 from tests.ledger import kit
@@ -47,6 +47,17 @@ def test_the_receipt_says_what_who_why_until_when_and_what_still_runs(
         f"until: {pause.expires_at:%F %T} UTC",
         "reason: deploy",
         "in flight: 1, which finish",
+    ]
+
+
+def test_it_is_on_record(tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("getpass.getuser", lambda: "ada")
+    manage("setpaused", "true", "--tenant", "tenant-a", "--reason", "deploy")
+    manage("setpaused", "false", "--tenant", "tenant-a")
+    recorded = OperatorAction.objects.order_by("pk").values_list("by", "via", "verb", "reason")
+    assert list(recorded) == [
+        ("ada", "command", "pause", "deploy"),
+        ("ada", "command", "resume", ""),
     ]
 
 

@@ -7,8 +7,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from scheduling import ledger
-from scheduling.models import Attempt, Task, Throughput
+from scheduling import audit, ledger
+from scheduling.models import Attempt, OperatorAction, Task, Throughput
 from tenants.models import Tenant
 from tests.ledger.kit import START, at, failing, put, run, say, take
 
@@ -147,3 +147,12 @@ def test_minutes_before_the_instant_go_and_later_ones_stay(tenant_a: Tenant) -> 
     assert ledger.prune_throughput(before=at(120)) == 1
     assert ledger.prune_throughput(before=at(120)) == 0
     assert list(Throughput.objects.values_list("minute", flat=True)) == [at(120), at(180)]
+
+
+def test_what_was_done_by_hand_is_kept_for_a_year(tenant_a: Tenant) -> None:
+    ada = audit.Actor("ada", audit.Via.CONSOLE)
+    for days in (0, 1, 400):
+        audit.record(ada, "pause", "everything", now=START + timedelta(days=days))
+    before = START + timedelta(days=400) - audit.KEPT
+    assert [audit.prune(before=before, limit=1) for _ in range(3)] == [1, 1, 0]
+    assert OperatorAction.objects.get().at == START + timedelta(days=400)

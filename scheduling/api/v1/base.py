@@ -15,7 +15,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from scheduling import audit
 from scheduling.api.v1 import body, problems
+from scheduling.models import OperatorAction
 from tenants.authentication import Caller
 from tenants.current import acting_for
 from tenants.models import Scope
@@ -84,6 +86,14 @@ class ApiView(JsonView):
     def json_object(self) -> dict[str, Any]:
         """The body of the request. Raises what `body.json_object` does."""
         return body.json_object(self.request._request)
+
+    def json_object_if_any(self) -> dict[str, Any]:
+        """The same, and empty when nothing was sent."""
+        return body.json_object(self.request._request, needed=False)
+
+    def record(self, verb: str, what: str, **told: Any) -> OperatorAction:
+        """Put on record what the caller does, as `audit.record`, in the transaction in which it is done."""
+        return audit.record(audit.Actor(str(self.caller), audit.Via.API), verb, what, **told)
 
     def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
         with ExitStack() as self.until_answered:

@@ -16,9 +16,11 @@ from scheduling.errors import InvalidTask
 MAX_BYTES = 1024 * 1024
 
 
-def json_object(request: HttpRequest) -> dict[str, Any]:
-    """The body as an object. Raises Refused or InvalidTask for anything else."""
+def json_object(request: HttpRequest, *, needed: bool = True) -> dict[str, Any]:
+    """The body as an object. Raises Refused or InvalidTask for anything else, and for none if it is needed."""
     text = read(request)
+    if not text and not needed:
+        return {}
     value = payload.loads(text) if text else None
     if not isinstance(value, dict):
         raise InvalidTask({"body": "must be a JSON object"})

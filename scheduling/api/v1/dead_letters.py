@@ -4,20 +4,22 @@ What a filter finds is worked off in parts. What is still to do is what still ma
 the middle may simply go on; `next` says with what.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from django.db import transaction
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from scheduling import clock, ledger
+from scheduling import audit, clock, ledger
 from scheduling.api.v1.base import ApiView
 from scheduling.api.v1.representation import instant, summary
 from scheduling.api.v1.serializers import LARGEST_BATCH, DeadLetters, parsed
 from scheduling.api.v1.tasks import readable
 from scheduling.api.v1.tenancy import tenant_meant
-from scheduling.models import Task
+from scheduling.models import OperatorAction, Task
 from scheduling.models.task import TaskQuerySet
 from tenants.models import Scope
 
@@ -44,15 +46,18 @@ class Sweep:
     full: dict[int, ledger.Full] = field(default_factory=dict)
     """Tenants (by id) that have no room for more, and why."""
     slugs: dict[int, str] = field(default_factory=dict)
+    action: OperatorAction | None = None
+    """What is on record of it."""
 
     def left_of(self, letters: TaskQuerySet) -> TaskQuerySet:
         """Those that might still be worked off."""
         return letters.exclude(tenant__in=list(self.full))
 
 
-class DeadLettersView(ApiView):
+class DeadLettersView(ApiView, ABC):
     """Shows which there are, or does to some of them what `work_off` does."""
 
+    verb: ClassVar[str]
     scopes: ClassVar[Mapping[str, Scope]] = {"POST": Scope.CONTROL}
 
     def post(self, request: Request) -> Response:
@@ -62,7 +67,7 @@ class DeadLettersView(ApiView):
         letters = self.letters(asked)
         if asked["preview"]:
             return Response(self.preview(letters))
-        sweep = self.sweep(letters, asked.get("limit", LARGEST_BATCH))
+        sweep = self.sweep(letters, asked)
         if sweep.full and not sweep.done:
             raise next(iter(sweep.full.values()))
         following = None
@@ -93,26 +98,47 @@ class DeadLettersView(ApiView):
             ],
         }
 
-    def sweep(self, letters: TaskQuerySet, limit: int) -> Sweep:
-        """Work off up to `limit` of them, past tenants that have no room."""
-        sweep = Sweep()
+    def sweep(self, letters: TaskQuerySet, asked: Mapping[str, Any]) -> Sweep:
+        """Work off as many as are asked for, past tenants that have no room."""
+        sweep, limit = Sweep(), asked.get("limit", LARGEST_BATCH)
         letters = letters.select_related(None).select_related("tenant").only("tenant__slug")
         for _ in range(LOOKS):
             batch = list(sweep.left_of(letters)[: limit - sweep.done])
             sweep.slugs |= {task.tenant_id: task.tenant.slug for task in batch}
-            sweep.done += self.work_off(batch, sweep.full)
+            if batch:
+                self.step(sweep, batch, asked)
             if sweep.done >= limit or not batch:
                 break
         sweep.is_over = not sweep.left_of(letters).exists()
         return sweep
 
+    def step(self, sweep: Sweep, batch: Sequence[Task], asked: Mapping[str, Any]) -> None:
+        """One transaction, with its part of what is put on record."""
+        with transaction.atomic():
+            done = self.work_off(batch, sweep.full)
+            count = {"done": done, "refused": len(batch) - done}
+            if sweep.action:
+                audit.add(sweep.action, **count)
+            else:
+                sweep.action = self.record(
+                    self.verb,
+                    in_words(asked),
+                    tenant=tenant_meant(self.caller, asked.get("filter", {}).get("tenant")),
+                    tasks=[task.pk for task in batch] if "ids" in asked else (),
+                    reason=asked["reason"],
+                    **count,
+                )
+        sweep.done += done
+
+    @abstractmethod
     def work_off(self, batch: Sequence[Task], full: dict[int, ledger.Full]) -> int:
         """Answers how many; those that did not fit have their tenant in `full`."""
-        raise NotImplementedError
 
 
 class RedriveDeadLettersView(DeadLettersView):
     """Queued again, at once, as many as fit."""
+
+    verb = "redrive"
 
     def work_off(self, batch: Sequence[Task], full: dict[int, ledger.Full]) -> int:
         return len(ledger.redrive_what_fits(batch, full))
@@ -121,5 +147,15 @@ class RedriveDeadLettersView(DeadLettersView):
 class DiscardDeadLettersView(DeadLettersView):
     """Gone, with their history."""
 
+    verb = "discard"
+
     def work_off(self, batch: Sequence[Task], full: dict[int, ledger.Full]) -> int:
         return ledger.discard([task.pk for task in batch])
+
+
+def in_words(asked: Mapping[str, Any]) -> str:
+    """What was meant: `dead letters with name=demo.echo`."""
+    if "ids" in asked:
+        return f"{len(asked['ids'])} dead letters by their ids"
+    parts = [f"{part}={value}" for part, value in asked["filter"].items()]
+    return f"dead letters with {', '.join(parts)}" if parts else "all dead letters"

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, ClassVar
 
+from django.db import transaction
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -14,6 +15,7 @@ from scheduling.api.v1.serializers import Covering, Switch, parsed
 from scheduling.api.v1.tenancy import tenant_meant
 from scheduling.errors import InvalidTask
 from scheduling.ledger import Receipt
+from scheduling.ledger.control import scope_of
 from tenants.authentication import Caller
 from tenants.models import Scope
 
@@ -30,12 +32,15 @@ class ExecutionControlView(ApiView):
     def put(self, request: Request) -> Response:
         asked = parsed(Switch, agreed(self.json_object(), request.query_params.dict()))
         covered, seconds = self.covered(asked), asked.get("for_seconds")
-        covered |= {"by": str(self.caller), "by_tenant": not self.caller.is_operator}
-        if asked["paused"]:
-            duration = timedelta(seconds=seconds) if seconds else None
-            receipt = ledger.pause(**covered, reason=asked["reason"], duration=duration)
-        else:
-            receipt = ledger.resume(**covered)
+        whose: dict[str, Any] = {"by": str(self.caller), "by_tenant": not self.caller.is_operator}
+        reason, verb = asked["reason"], "pause" if asked["paused"] else "resume"
+        with transaction.atomic():
+            if asked["paused"]:
+                duration = timedelta(seconds=seconds) if seconds else None
+                receipt = ledger.pause(**covered, **whose, reason=reason, duration=duration)
+            else:
+                receipt = ledger.resume(**covered, **whose)
+            self.record(verb, scope_of(**covered), tenant=covered["tenant"], reason=reason, done=1)
         return Response(shown(receipt, self.caller))
 
     def covered(self, asked: Mapping[str, Any]) -> dict[str, Any]:

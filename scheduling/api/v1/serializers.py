@@ -18,6 +18,7 @@ from scheduling.states import DeadReason
 PAGE = 50
 LARGEST_PAGE = 200
 LARGEST_BATCH = 1000
+REASON_LENGTH_MAX = 500
 LONGEST_PAUSE_SECONDS = 366 * 24 * 3600
 
 
@@ -89,11 +90,16 @@ class Covering(Strict):
     name = Text(max_length=200, required=False)
 
 
-class Switch(Covering):
+class Why(Strict):
+    """Why it is done, for the audit."""
+
+    reason = Text(max_length=REASON_LENGTH_MAX, allow_blank=True, default="")
+
+
+class Switch(Covering, Why):
     """The kill switch, as it is to be."""
 
     paused = Truth()
-    reason = Text(max_length=500, required=False, allow_blank=True, default="")
     for_seconds = serializers.FloatField(
         min_value=0.001, max_value=LONGEST_PAUSE_SECONDS, required=False, allow_null=True
     )
@@ -132,7 +138,7 @@ class DeadLetterFilter(Strict):
     finished_before = Instant(required=False)
 
 
-class DeadLetters(Strict):
+class DeadLetters(Why):
     """Dead letters by the many, and whether they are only to be shown."""
 
     ids = serializers.ListField(

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 from uuid import UUID
 
+from django.db import transaction
 from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,7 +17,7 @@ from scheduling.api.v1.filters import narrowed
 from scheduling.api.v1.new_task import as_stored, new_task
 from scheduling.api.v1.pagination import page
 from scheduling.api.v1.representation import detail, history, progress, summary
-from scheduling.api.v1.serializers import TaskFilter, Waiting, parsed
+from scheduling.api.v1.serializers import TaskFilter, Waiting, Why, parsed
 from scheduling.api.v1.tenancy import owner_meant, tenant_meant
 from scheduling.api.v1.until_over import watch
 from scheduling.errors import UnknownTask, WrongState
@@ -81,32 +82,52 @@ class TaskView(ApiView):
         return Response(shown | under_way)
 
 
-class CancelView(ApiView):
+class OneTaskView(ApiView):
+    """What is done to one task, and can be asked for by a reason."""
+
+    def record_one(self, verb: str, task: Task, *, reason: str, done: bool) -> None:
+        self.record(
+            verb,
+            str(task),
+            tenant=task.tenant,
+            tasks=[task.pk],
+            reason=reason,
+            done=int(done),
+            refused=int(not done),
+        )
+
+
+class CancelView(OneTaskView):
     """Queued: it will not run. Running: it is asked to stop."""
 
     scopes: ClassVar[Mapping[str, Scope]] = {"POST": Scope.ENQUEUE}
 
     def post(self, request: Request, task_id: str) -> Response:
+        reason = parsed(Why, self.json_object_if_any())["reason"]
         visible = visible_id(task_id, self.caller.tenant)
-        [done] = ledger.cancel([visible])
-        if done.state is None:
-            raise UnknownTask(visible)
+        with transaction.atomic():
+            [done] = ledger.cancel([visible])
+            task = stored(visible, self.caller.tenant)
+            if self.caller.is_operator or reason:
+                self.record_one("cancel", task, reason=reason, done=done.requested)
         if not done.requested:
-            raise WrongState(visible, done.state, "cancelled")
-        task = stored(visible, self.caller.tenant)
+            raise WrongState(visible, task.state, "cancelled")
         status = 200 if done.state is TaskState.CANCELLED else 202
         return Response(detail(task, caller=self.caller, now=clock.now()), status=status)
 
 
-class RedriveView(ApiView):
+class RedriveView(OneTaskView):
     """A dead letter is queued again, with a fresh allowance."""
 
     scopes: ClassVar[Mapping[str, Scope]] = {"POST": Scope.CONTROL}
 
     def post(self, request: Request, task_id: str) -> Response:
+        reason = parsed(Why, self.json_object_if_any())["reason"]
         visible = visible_id(task_id, self.caller.tenant)
-        redriven = ledger.redrive([visible])
-        task = stored(visible, self.caller.tenant)
+        with transaction.atomic():
+            redriven = ledger.redrive([visible])
+            task = stored(visible, self.caller.tenant)
+            self.record_one("redrive", task, reason=reason, done=bool(redriven))
         if not redriven:
             raise WrongState(visible, task.state, "redriven")
         return Response(detail(task, caller=self.caller, now=clock.now()))

@@ -8,9 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.db import transaction
 
-from scheduling import ledger
+from scheduling import audit, ledger
 from scheduling.ledger import Receipt
+from scheduling.ledger.control import scope_of
 from scheduling.options import faults
 from scheduling.payload import clean_text
 from tenants.management.plain import TellingCommand, Wrong, duration, tenant_called, truth
@@ -37,12 +39,21 @@ class Command(TellingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         scope = scope_from(options)
         reason, lasting = clean_text(options["reason"], REASON_LENGTH_MAX), options["duration"]
-        if options["paused"]:
-            receipt = ledger.pause(**scope, reason=reason, by=who(), duration=lasting)
-        elif lasting:
+        if lasting and not options["paused"]:
             raise Wrong("--for goes with true: only a pause ends by itself.")
-        else:
-            receipt = ledger.resume(**scope, by=who())
+        with transaction.atomic():
+            if options["paused"]:
+                receipt = ledger.pause(**scope, reason=reason, by=who(), duration=lasting)
+            else:
+                receipt = ledger.resume(**scope, by=who())
+            audit.record(
+                audit.Actor(who(), audit.Via.COMMAND),
+                "pause" if options["paused"] else "resume",
+                scope_of(**scope),
+                tenant=scope["tenant"],
+                reason=reason,
+                done=1,
+            )
         if options["json"]:
             self.tell_as_json(asdict(receipt))
         else:

@@ -14,6 +14,7 @@ from scheduling.api.v1.openapi.parts import (
 from scheduling.api.v1.openapi.schemas import (
     ID,
     INSTANT,
+    REASON,
     SLUG,
     Schema,
     an_object,
@@ -42,7 +43,7 @@ SCHEMAS: dict[str, Schema] = {
         "oneOf": [
             an_object(
                 {"ids": {"type": "array", "items": ID, "minItems": 1, "maxItems": LARGEST_BATCH}}
-                | {"preview": {"type": "boolean"}},
+                | {"preview": {"type": "boolean"}, "reason": REASON},
                 required=["ids"],
             ),
             an_object(
@@ -50,6 +51,7 @@ SCHEMAS: dict[str, Schema] = {
                     "filter": ref("DeadLetterFilter"),
                     "limit": number(minimum=1, maximum=LARGEST_BATCH),
                     "preview": {"type": "boolean"},
+                    "reason": REASON,
                 },
                 required=["filter"],
             ),

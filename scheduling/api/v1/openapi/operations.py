@@ -109,21 +109,25 @@ PATHS: dict[str, dict[str, Operation]] = {
         "post": operation(
             "cancelTask",
             "Cancel a task that is queued; ask one that runs to stop.",
-            (*ONE_TASK, Kind.WRONG_STATE),
+            (*ONE_TASK, *BODY, Kind.WRONG_STATE),
             {
                 "200": answer("Cancelled", "Task", **NEXT),
                 "202": answer("Asked to stop", "Task", **NEXT),
             },
             parameters=[TASK_ID],
+            body="Why",
+            is_body_needed=False,
         )
     },
     "/v1/tasks/{task_id}/redrive": {
         "post": operation(
             "redriveTask",
             "Queue a dead letter again, with a fresh allowance.",
-            (*ONE_TASK, Kind.WRONG_STATE, Kind.LIMIT_EXCEEDED),
+            (*ONE_TASK, *BODY, Kind.WRONG_STATE, Kind.LIMIT_EXCEEDED),
             {"200": answer("Queued", "Task", **NEXT)},
             parameters=[TASK_ID],
+            body="Why",
+            is_body_needed=False,
         )
     },
     "/v1/limits": {

@@ -70,11 +70,12 @@ def operation(
     *,
     parameters: Iterable[dict[str, Any]] = (),
     body: str = "",
+    is_body_needed: bool = True,
 ) -> Operation:
     made: Operation = {"operationId": name, "summary": summary, "parameters": list(parameters)}
     if body:
         content = {"application/json": {"schema": ref(body)}}
-        made["requestBody"] = {"required": True, "content": content}
+        made["requestBody"] = {"required": is_body_needed, "content": content}
     return made | {"responses": answers | refusals(kinds)}
 
 

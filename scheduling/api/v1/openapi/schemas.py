@@ -5,7 +5,13 @@ from typing import Any
 from scheduling import options
 from scheduling.api.v1.filters import STATES
 from scheduling.api.v1.kinds import Kind
-from scheduling.api.v1.serializers import LARGEST_BATCH, LARGEST_PAGE, LONGEST_PAUSE_SECONDS, PAGE
+from scheduling.api.v1.serializers import (
+    LARGEST_BATCH,
+    LARGEST_PAGE,
+    LONGEST_PAUSE_SECONDS,
+    PAGE,
+    REASON_LENGTH_MAX,
+)
 from scheduling.ledger import Why
 from scheduling.states import DeadReason, Outcome, TaskState
 
@@ -125,10 +131,11 @@ COVERING = {
     "queue": text(maxLength=100, minLength=1),
     "name": text(maxLength=200, minLength=1),
 }
+REASON = text(maxLength=REASON_LENGTH_MAX, description="for the audit")
 SWITCH = an_object(
     {
         "paused": {"type": "boolean"},
-        "reason": text(maxLength=500),
+        "reason": REASON,
         "for_seconds": or_null(
             {"type": "number", "minimum": 0.001, "maximum": LONGEST_PAUSE_SECONDS}
         ),
@@ -242,6 +249,7 @@ SCHEMAS: dict[str, Schema] = {
         }
     ),
     "Switch": SWITCH,
+    "Why": an_object({"reason": REASON}, required=()),
     "Receipt": RECEIPT,
     "Problem": PROBLEM,
 }
