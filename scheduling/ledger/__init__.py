@@ -16,6 +16,7 @@ from scheduling.ledger.reap import held_leases, reap
 from scheduling.ledger.redrive import Full, discard, redrive, redrive_what_fits
 from scheduling.ledger.remotely import Fence, renew_remotely, settle_remotely
 from scheduling.ledger.renew import renew
+from scheduling.ledger.reschedule import reschedule
 from scheduling.ledger.settle import settle
 from scheduling.ledger.settle_with import settle_with
 from scheduling.ledger.values import (
@@ -92,6 +93,7 @@ __all__ = [
     "register",
     "renew",
     "renew_remotely",
+    "reschedule",
     "resume",
     "seen",
     "settle",

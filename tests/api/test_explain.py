@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from scheduling import clock, ledger
-from scheduling.api.v1.explain import SENTENCES
 from scheduling.ledger import Why
 from scheduling.models import Task
+from scheduling.sentences import SENTENCES
 from scheduling.states import TaskState
 from tenants.models import Tenant
 from tests.api.kit import Api

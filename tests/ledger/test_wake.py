@@ -108,6 +108,16 @@ def test_a_retry_wakes(tenant_a: Tenant, listener: Listener, wait: timedelta, to
     assert heard(listener) == {topic}
 
 
+def test_what_is_rescheduled_wakes_when_it_is_due_soon(
+    tenant_a: Tenant, listener: Listener
+) -> None:
+    ids = put(tenant_a, due_at=at(3600))
+    ledger.reschedule(ids, due_at=at(1800), now=START)
+    assert heard(listener) == set()
+    ledger.reschedule(ids, due_at=START, now=START)
+    assert heard(listener) == {"due"}
+
+
 def test_a_redriven_dead_letter_wakes(tenant_a: Tenant, listener: Listener) -> None:
     ids = put(tenant_a)
     say(take(2), failing(retry_in=None))

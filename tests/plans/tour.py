@@ -109,6 +109,7 @@ def do_every_verb(tenant: Tenant) -> None:
     ledger.reap(ledger.held_leases(claims[4].worker))
     ledger.reap(ledger.held_leases()[:1])
     ledger.cancel([*put(tenant, 2), *(one.task_id for one in take(2))])
+    ledger.reschedule(put(tenant, 2), due_at=soon + timedelta(days=1), priority=1)
     for scope in ({"name": "demo.held"}, {"tenant": tenant}, {"queue": "new"}):
         ledger.pause(by="operator", **scope)
         put(tenant, queue="new", name="demo.held")

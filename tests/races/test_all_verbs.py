@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from scheduling import ledger
+from scheduling import clock, ledger
 from scheduling.errors import IdempotencyMismatch, LimitExceeded
 from scheduling.ledger import (
     Claim,
@@ -61,6 +61,7 @@ class Somebody:
             self.reap,
             self.promote,
             self.cancel,
+            self.reschedule,
             self.redrive,
             self.discard,
             self.pause,
@@ -116,6 +117,10 @@ class Somebody:
 
     def cancel(self) -> None:
         ledger.cancel(self.some_tasks())
+
+    def reschedule(self) -> None:
+        due_at = self.dice.choice([None, clock.now(), clock.now() + SOON])
+        ledger.reschedule(self.some_tasks(), due_at=due_at, priority=self.dice.randint(-1, 1))
 
     def redrive(self) -> None:
         try:

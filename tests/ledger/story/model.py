@@ -216,6 +216,20 @@ class Model:
             self._finish(task, TaskState.CANCELLED)
         return in_time
 
+    def reschedule(self, task: ModelTask, due_at: datetime | None, priority: int | None) -> bool:
+        """Answers whether it waited, and may wait until then."""
+        if due_at is not None:
+            due_at = max(due_at, self.now)
+            if task.deadline is not None and task.deadline <= due_at:
+                return False
+        if task.state is not TaskState.QUEUED:
+            return False
+        if priority is not None:
+            task.priority = priority
+        if due_at is not None and max(due_at, task.due_at) > self.now:
+            task.due_at, task.is_ready = due_at, False
+        return True
+
     def redrive(self, tasks: Iterable[ModelTask]) -> None:
         for task in tasks:
             task.revive(self.now)

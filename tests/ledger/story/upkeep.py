@@ -1,4 +1,4 @@
-"""What reapers, operators and tenants do: reap, cancel, redrive, discard, prune."""
+"""What reapers, operators and tenants do: reap, cancel, reschedule, redrive, discard, prune."""
 
 from collections import Counter
 from datetime import timedelta
@@ -58,6 +58,22 @@ class Upkeep(Stage):
             (task.id, task.state) for task in chosen
         ]
         assert {one.task_id: one.requested for one in answers} == expected
+
+    @precondition(lambda self: self.model.tasks)
+    @rule(
+        data=st.data(),
+        delay=st.sampled_from([None, -5, 0, 5, 20]),
+        priority=st.sampled_from([None, -2, 2]),
+    )
+    def reschedule(self, data: st.DataObject, delay: int | None, priority: int | None) -> None:
+        chosen = data.draw(st.lists(st.sampled_from(list(self.model.tasks.values())), max_size=3))
+        due_at = None if delay is None else self.model.now + timedelta(seconds=delay)
+        moved = ledger.reschedule(
+            [task.id for task in chosen], due_at=due_at, priority=priority, now=self.model.now
+        )
+        assert moved == {
+            task.id for task in set(chosen) if self.model.reschedule(task, due_at, priority)
+        }
 
     @rule(data=st.data())
     def redrive(self, data: st.DataObject) -> None:
