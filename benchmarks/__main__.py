@@ -20,6 +20,7 @@ NAMES = (
     "writers",
     "fairness",
     "contention",
+    "console",
 )
 """Each is a module with a docstring, the DATABASES it runs on, the default first, and `run(plan)`."""
 

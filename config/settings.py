@@ -38,6 +38,7 @@ INSTALLED_APPS = [
     "scheduling",
     "tenants",
     "rest_framework",
+    "django_htmx",  # for the file it brings
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",

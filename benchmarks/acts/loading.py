@@ -26,6 +26,8 @@ FRAGMENTS = {
         "id": "printf('%%012x70008000%%012x', %(millisecond)s + n / 1000, n)",
         "later": "datetime(%(now)s, '+' || (86400 + n %% 86400) || ' seconds')",
         "earlier": "datetime(%(now)s, '-' || (86400 - n / 1000) || ' seconds')",
+        "json": "text",
+        "just_now": "datetime(%(now)s, '-' || (n %% 50) || ' seconds')",
     },
     "postgresql": {
         "series": "WITH series AS (SELECT n FROM generate_series(%(first)s, %(last)s) AS n)",
@@ -33,6 +35,8 @@ FRAGMENTS = {
                   || lpad(to_hex(n), 12, '0'))::uuid""",
         "later": "%(now)s::timestamptz + (86400 + n %% 86400) * interval '1 second'",
         "earlier": "%(now)s::timestamptz - (86400 - n / 1000) * interval '1 second'",
+        "json": "jsonb",
+        "just_now": "%(now)s::timestamptz - (n %% 50) * interval '1 second'",
     },
 }
 TASKS = """
@@ -62,7 +66,7 @@ INTAKES = """
 OUTFLOWS = """
     INSERT INTO scheduling_outflow (tenant_id, finished)
     SELECT tenant_id, count(*) FROM scheduling_task
-    WHERE state = 'succeeded' GROUP BY tenant_id
+    WHERE finished_at IS NOT NULL GROUP BY tenant_id
 """
 
 
@@ -101,10 +105,10 @@ def paused(first: int, count: int) -> None:
 def finished(first: int, count: int) -> None:
     """Tasks that succeeded, with their history."""
     succeeded = {"state": TaskState.SUCCEEDED.value, "generation": 1, **_everybody()}
-    for bounds in _chunks(first, count):
+    for bounds in chunks(first, count):
         with transaction.atomic():
-            _run(TASKS, {**bounds, **succeeded}, finished_at="earlier", result="'null'")
-            _run(ATTEMPTS, {**bounds, "worker": _stored_uuid(), "outcome": Outcome.SUCCEEDED.value})
+            run(TASKS, {**bounds, **succeeded}, finished_at="earlier", result="'null'")
+            run(ATTEMPTS, {**bounds, "worker": stored_uuid(), "outcome": Outcome.SUCCEEDED.value})
 
 
 def complete() -> None:
@@ -123,10 +127,10 @@ def _load_queued(
     first: int, count: int, owners: dict[str, int], readiness: Readiness, *, due_at: str
 ) -> None:
     queued = {"state": TaskState.QUEUED.value, "generation": 0, **owners}
-    for bounds in _chunks(first, count):
+    for bounds in chunks(first, count):
         with transaction.atomic():
-            _run(TASKS, {**bounds, **queued})
-            _run(SCHEDULES, {**bounds, **owners, "readiness": readiness.value}, due_at=due_at)
+            run(TASKS, {**bounds, **queued})
+            run(SCHEDULES, {**bounds, **owners, "readiness": readiness.value}, due_at=due_at)
 
 
 def _everybody() -> dict[str, int]:
@@ -137,7 +141,7 @@ def _everybody() -> dict[str, int]:
     return {"tenant": first.tenant_id, "lane": first.pk, "tenants": lanes.count()}
 
 
-def _chunks(first: int, count: int) -> Iterator[dict[str, Any]]:
+def chunks(first: int, count: int) -> Iterator[dict[str, Any]]:
     now = clock.now()
     for start in range(first, first + count, CHUNK):
         yield {
@@ -148,7 +152,7 @@ def _chunks(first: int, count: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def _run(statement: str, values: dict[str, Any], **columns: str) -> None:
+def run(statement: str, values: dict[str, Any], **columns: str) -> None:
     """`columns` name the fragments that stand for them; a column without one is null."""
     fragments = FRAGMENTS[connection.vendor]
     chosen = {name: fragments.get(choice, choice) for name, choice in columns.items()}
@@ -157,7 +161,7 @@ def _run(statement: str, values: dict[str, Any], **columns: str) -> None:
         cursor.execute(statement.format(**fragments, **absent), values)
 
 
-def _stored_uuid() -> Any:
+def stored_uuid() -> Any:
     """As the database keeps it."""
     made = uuid4()
     return made if connection.vendor == "postgresql" else made.hex

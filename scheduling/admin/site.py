@@ -1,16 +1,17 @@
 """Owns the console as a whole: its dashboard, its navigation, and the kill switch on every page."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.contrib import admin
 from django.contrib.auth.models import Group, User
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import reverse
+from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
@@ -37,6 +38,9 @@ PAUSES_READ = 4
 """One more than are shown on every page: the others have their list."""
 TENANTS_SHOWN = 50
 WORKERS_SHOWN = 50
+
+
+Part: TypeAlias = Callable[[HttpRequest], HttpResponse]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +83,44 @@ class Console(admin.AdminSite):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> TemplateResponse:
         """The dashboard, for who may see tasks; for others a page that only welcomes."""
-        context = self.each_context(request) | {"title": self.index_title, "subtitle": None}
+        context = {"title": self.index_title, "subtitle": None} | self._dashboard_context(request)
+        request.current_app = self.name
+        return TemplateResponse(request, self.index_template, context | (extra_context or {}))
+
+    def get_urls(self) -> list[URLPattern | URLResolver]:
+        parts = {"kill-switch": self._kill_switch, "dashboard": self._dashboard}
+        live = [
+            path(f"live/{name}/", self._part(view), name=f"live_{name.replace('-', '_')}")
+            for name, view in parts.items()
+        ]
+        return [*live, *super().get_urls()]
+
+    def _part(self, view: Part) -> Callable[[HttpRequest], HttpResponse]:
+        """What a page keeps fresh. Who was signed out meanwhile is sent to the door, by a whole page."""
+
+        @never_cache
+        def part(request: HttpRequest) -> HttpResponse:
+            if not self.has_permission(request):
+                return HttpResponse(status=204, headers={"HX-Refresh": "true"})
+            return view(request)
+
+        return part
+
+    def _kill_switch(self, request: HttpRequest) -> HttpResponse:
+        return TemplateResponse(request, "admin/kill_switch.html", self.each_context(request))
+
+    def _dashboard(self, request: HttpRequest) -> HttpResponse:
+        context = self._dashboard_context(request)
+        return TemplateResponse(request, "admin/dashboard_figures.html", context)
+
+    def _dashboard_context(self, request: HttpRequest) -> dict[str, Any]:
+        """The figures, for who may see tasks; what operators did, for who may see that."""
+        context = self.each_context(request)
         if self.get_model_admin(Task).has_view_or_change_permission(request):
             context |= _figures(context["now"])
         if self.get_model_admin(OperatorAction).has_view_permission(request):
             context["actions"] = OperatorAction.objects.order_by("-pk")[:RECENT_ACTIONS]
-        request.current_app = self.name
-        return TemplateResponse(request, self.index_template, context | (extra_context or {}))
+        return context
 
     def _pauses(self, request: HttpRequest) -> list[Pause]:
         """In force, operators' own first: tenants who paused themselves must not crowd them out."""

@@ -9,7 +9,7 @@ from django.db import transaction
 from scheduling.ledger import totals
 from scheduling.ledger.dialects import dialect
 from scheduling.ledger.redrive import delete_tasks
-from scheduling.models import Task, Throughput
+from scheduling.models import Hour, Task, Throughput
 from scheduling.states import TaskState
 from tenants.models import Tenant
 
@@ -66,7 +66,8 @@ def _is_over(task: Task, before: datetime) -> bool:
 def prune_throughput(*, before: datetime | None = None, limit: int = 1000) -> int:
     """Delete up to `limit` of the minutes before an instant, and add them to the totals of their tenants.
 
-    Before two hours ago, unless told otherwise. One transaction. Answers how many rows; call until it is 0.
+    And to their hours, of which go those of more than two days before. Before two hours ago, unless told
+    otherwise. One transaction. Answers how many rows; call until it is 0.
     Several at once take different ones.
     """
     before = before or dialect().now() - totals.MINUTES_KEPT
@@ -77,4 +78,6 @@ def prune_throughput(*, before: datetime | None = None, limit: int = 1000) -> in
         minutes = list(old.select_for_update(skip_locked=True)[:limit])
         Throughput.objects.filter(pk__in=[minute.pk for minute in minutes]).delete()
         totals.add_minutes(minutes)
+        if minutes:
+            Hour.objects.filter(hour__lt=minutes[0].minute - totals.HOURS_KEPT).delete()
     return len(minutes)

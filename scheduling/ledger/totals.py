@@ -1,18 +1,20 @@
 """Owns what was done since a tenant began: its totals and the minutes that were not added to them yet.
 
 Minutes are kept for a while and then move into the totals, so that reading both stays cheap. The sum of the
-two never falls, which is what those who plot it rely on.
+two never falls, which is what those who plot it rely on. Beside the totals a moving minute is added to its
+hour, which the console shows a day of.
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db.models import F, Sum, Value
 
-from scheduling.models import Throughput, Total
+from scheduling.models import Hour, Throughput, Total
 
 MINUTES_KEPT = timedelta(hours=2)
 """The console shows one hour of them."""
+HOURS_KEPT = timedelta(days=2)
 FIGURES = ("succeeded", "retried", "dead", "cancelled", "lost", "wait_seconds", "run_seconds")
 """What minutes and totals have in common."""
 
@@ -40,13 +42,31 @@ def _minutes_and_totals() -> Iterable[tuple[int, ...]]:
 
 
 def add_minutes(minutes: Iterable[Throughput]) -> None:
-    """To the totals, of minutes that this transaction has deleted."""
+    """To the totals and to their hours, of minutes that this transaction has deleted."""
     sums: dict[int, dict[str, float]] = {}
+    hours: dict[tuple[int, datetime], dict[str, float]] = {}
     for minute in minutes:
-        known = sums.setdefault(minute.tenant_id, dict.fromkeys(FIGURES, 0))
-        for name in FIGURES:
-            known[name] += getattr(minute, name)
+        hour = minute.minute.replace(minute=0)
+        for known in (
+            sums.setdefault(minute.tenant_id, dict.fromkeys(FIGURES, 0)),
+            hours.setdefault((minute.tenant_id, hour), dict.fromkeys(FIGURES, 0)),
+            hours.setdefault((Hour.EVERYBODY, hour), dict.fromkeys(FIGURES, 0)),
+        ):
+            for name in FIGURES:
+                known[name] += getattr(minute, name)
+    _add_hours(hours)
     add(sums)
+
+
+def _add_hours(figures: Mapping[tuple[int, datetime], Figures]) -> None:
+    in_order = sorted(figures)
+    Hour.objects.bulk_create(
+        [Hour(of_tenant=tenant_id, hour=hour) for tenant_id, hour in in_order],
+        ignore_conflicts=True,
+    )
+    for tenant_id, hour in in_order:
+        grown = {name: F(name) + value for name, value in figures[tenant_id, hour].items()}
+        Hour.objects.filter(of_tenant=tenant_id, hour=hour).update(**grown)
 
 
 def add(figures: Mapping[int, Figures]) -> None:

@@ -9,7 +9,7 @@ from scheduling.models.pause import Pause
 from scheduling.models.quota import Intake, Outflow
 from scheduling.models.schedule import Schedule
 from scheduling.models.task import DeadLetter, Task
-from scheduling.models.throughput import Throughput, Total
+from scheduling.models.throughput import Hour, Throughput, Total
 from scheduling.models.worker import WorkerProcess
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Attempt",
     "DeadLetter",
     "Dispatch",
+    "Hour",
     "Intake",
     "Lane",
     "Lease",

@@ -37,6 +37,32 @@ class Throughput(models.Model):
         return f"{self.tenant_id} at {self.minute:%F %R}"
 
 
+class Hour(models.Model):
+    """What the minutes of one hour (UTC) held that Throughput no longer keeps, for the charts of a day."""
+
+    EVERYBODY = 0
+
+    of_tenant = models.BigIntegerField(help_text="Its id; 0: all of them together.")
+    hour = models.DateTimeField()
+    succeeded = models.BigIntegerField(default=0)
+    retried = models.BigIntegerField(default=0)
+    dead = models.BigIntegerField(default=0)
+    cancelled = models.BigIntegerField(default=0)
+    lost = models.BigIntegerField(default=0)
+    wait_seconds = models.FloatField(default=0)
+    run_seconds = models.FloatField(default=0)
+
+    class Meta:
+        ordering: ClassVar = ["hour"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["of_tenant", "hour"], name="hour_of_tenant")
+        ]
+        indexes: ClassVar = [models.Index(fields=["hour"], name="hour_hour")]
+
+    def __str__(self) -> str:
+        return f"{self.of_tenant} at {self.hour:%F %H}h"
+
+
 class Total(models.Model):
     """What a tenant's minutes held that Throughput no longer keeps, and how often its tasks were spoken for in vain.
 

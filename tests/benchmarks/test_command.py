@@ -17,6 +17,7 @@ NAMES = [
     "writers",
     "fairness",
     "contention",
+    "console",
 ]
 
 

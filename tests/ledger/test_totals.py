@@ -7,7 +7,7 @@ import pytest
 from scheduling import ledger
 from scheduling.ledger import totals
 from scheduling.ledger.values import Succeed
-from scheduling.models import Refusal, Throughput, Total
+from scheduling.models import Hour, Refusal, Throughput, Total
 from scheduling.workers.bookkeeper import Bookkeeper
 from tenants.models import Tenant
 from tests.ledger.kit import at, failing, put, say, take
@@ -82,3 +82,26 @@ def test_a_worker_keeps_the_minutes_few(tenant_a: Tenant) -> None:
     assert totals.read()[tenant_a.pk]["succeeded"] == 1
     bookkeeper.run()
     assert totals.read()[tenant_a.pk]["succeeded"] == 1
+
+
+def test_minutes_that_moved_stand_in_their_hour(tenant_a: Tenant, tenant_b: Tenant) -> None:
+    for tenant, minute in ((tenant_a, 0), (tenant_a, 1), (tenant_b, 59), (tenant_a, 60)):
+        done(tenant, now=60 * minute)
+    ledger.prune_throughput(before=at(3600))
+    ledger.prune_throughput(before=at(7200))
+    rows = Hour.objects.order_by("of_tenant", "hour").values_list("of_tenant", "hour", "succeeded")
+    assert list(rows) == [
+        (Hour.EVERYBODY, at(0), 3),
+        (Hour.EVERYBODY, at(3600), 1),
+        (tenant_a.pk, at(0), 2),
+        (tenant_a.pk, at(3600), 1),
+        (tenant_b.pk, at(0), 1),
+    ]
+
+
+def test_hours_of_long_ago_go(tenant_a: Tenant) -> None:
+    done(tenant_a, now=0)
+    ledger.prune_throughput(before=at(60))
+    done(tenant_a, now=3 * 86_400)
+    ledger.prune_throughput(before=at(4 * 86_400))
+    assert set(Hour.objects.values_list("hour", flat=True)) == {at(3 * 86_400)}

@@ -1,34 +1,30 @@
-// Keeps the dashboard's figures fresh: asks for the page again and swaps the part inside #live.
-// Without it, or when an answer fails, the page stays what it is and says how old it is.
+// What htmx keeps fresh by itself (hx-trigger="every …") it does only while somebody looks, and when an answer
+// fails to come the page says how old it is. Without this file, or without htmx, a page stays what it was.
 "use strict";
 
 (() => {
-  const live = document.getElementById("live");
   const state = document.getElementById("live-state");
-  if (!live) return;
-
-  const pause = Number(live.dataset.every) * 1000;
-  let freshAt = Date.now();
-
-  async function refresh() {
-    if (document.hidden) return;
-    const answer = await fetch(location.href, { redirect: "error", cache: "no-store" });
-    if (!answer.ok) throw new Error(`status ${answer.status}`);
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    for (const part of ["#live", ".kill-switch-place", ".as-of"]) {
-      const [old, fresh] = [document.querySelector(part), page.querySelector(part)];
-      if (old && fresh) old.replaceChildren(...fresh.childNodes);
-    }
-    freshAt = Date.now();
-    state.textContent = "";
-  }
+  if (!state) return;
+  const freshAt = { time: Date.now() };
 
   function tell() {
-    const seconds = Math.round((Date.now() - freshAt) / 1000);
+    const seconds = Math.round((Date.now() - freshAt.time) / 1000);
     state.textContent = `Not refreshed for ${seconds} s.`;
     state.classList.add("warn");
   }
 
-  setInterval(() => refresh().then(() => state.classList.remove("warn"), tell), pause);
-  document.addEventListener("visibilitychange", () => refresh().catch(tell));
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (document.hidden && event.detail.requestConfig.verb === "get") event.preventDefault();
+  });
+  document.addEventListener("htmx:afterOnLoad", () => {
+    freshAt.time = Date.now();
+    state.textContent = "";
+    state.classList.remove("warn");
+  });
+  for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"])
+    document.addEventListener(failure, tell);
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) return;
+    for (const part of document.querySelectorAll("[hx-trigger$='seen']")) htmx.trigger(part, "seen");
+  });
 })();
