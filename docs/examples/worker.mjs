@@ -16,6 +16,7 @@ export const handlers = {
   // An example. What it returns is kept as the result; what it throws is a failed attempt.
   async "film.cut"(task) {
     if (!("reel" in task.payload)) throw new Permanent("Which reel?");
+    task.progress = { done: 1, total: 2, note: "cutting" }; // shown while it runs
     return { cut: task.payload.reel, fencing_token: task.generation };
   },
 };
@@ -76,7 +77,8 @@ export class Worker {
   /** Renew the lease, until somebody else has it: what we do from then on does not count. */
   async keep(task, heart) {
     try {
-      const answer = await this.lease("renew", task, {}, { lease_seconds: LEASE_SECONDS });
+      const news = task.progress ? { progress: task.progress } : {};
+      const answer = await this.lease("renew", task, news, { lease_seconds: LEASE_SECONDS });
       if (!answer.problem) return;
       console.error(`Lost: ${answer.problem.detail}`);
       clearInterval(heart);

@@ -26,6 +26,7 @@ def cut(task: dict[str, Any]) -> Any:
     """An example. What it returns is kept as the result; what it raises is a failed attempt."""
     if "reel" not in task["payload"]:
         raise Permanent("Which reel?")
+    task["progress"] = {"done": 1, "total": 2, "note": "cutting"}  # shown while it runs
     return {"cut": task["payload"]["reel"], "fencing_token": task["generation"]}
 
 
@@ -90,7 +91,8 @@ class Worker:
         """Renew the lease every third of it, until the task is done or somebody else has it."""
         while not done.wait(LEASE_SECONDS / 3):
             try:
-                answer = self.lease("renew", task, lease_seconds=LEASE_SECONDS)
+                news = {"progress": task["progress"]} if "progress" in task else {}
+                answer = self.lease("renew", task, news, lease_seconds=LEASE_SECONDS)
             except httpx.HTTPError:
                 continue  # two more tries before it is over
             if "problem" in answer:

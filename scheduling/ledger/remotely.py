@@ -11,13 +11,11 @@ from django.db import transaction
 
 from scheduling.ledger.claim import LEASE
 from scheduling.ledger.dialects import dialect
+from scheduling.ledger.progress import Progress
 from scheduling.ledger.refuse import refuse
-from scheduling.ledger.renew import renew_tokens
+from scheduling.ledger.renew import NOTHING_NEW, Fence, renew_tokens
 from scheduling.ledger.settle import already_settled, end
 from scheduling.ledger.values import Renewal, Settling, Stale, Verdict
-
-Fence = tuple[UUID, int]
-"""(task, generation)."""
 
 
 def renew_remotely(
@@ -25,10 +23,12 @@ def renew_remotely(
     fences: Collection[Fence],
     *,
     lease: timedelta = LEASE,
+    progress: Mapping[Fence, Progress] = NOTHING_NEW,
     now: datetime | None = None,
 ) -> Renewal:
     """As `renew` does."""
-    return renew_tokens([(*fence, worker) for fence in fences], lease=lease, now=now)
+    tokens = [(*fence, worker) for fence in fences]
+    return renew_tokens(tokens, lease=lease, progress=progress, now=now)
 
 
 def settle_remotely(

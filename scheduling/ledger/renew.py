@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from types import MappingProxyType
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -17,7 +18,9 @@ from scheduling.ledger.values import Claim, Renewal, Stale
 from scheduling.models import Attempt, Lease, Task
 from scheduling.states import Outcome
 
-NOTHING_NEW: Mapping[UUID, Progress] = MappingProxyType({})
+Fence = tuple[UUID, int]
+"""(task, generation)."""
+NOTHING_NEW: Mapping[Any, Progress] = MappingProxyType({})
 
 
 def renew(
@@ -34,21 +37,27 @@ def renew(
     somebody asked to cancel.
     """
     tokens = [token_of(claim) for claim in claims]
-    return renew_tokens(tokens, lease=lease, progress=progress, now=now)
+    news = {
+        (claim.task_id, claim.generation): progress[claim.task_id]
+        for claim in claims
+        if claim.task_id in progress
+    }
+    return renew_tokens(tokens, lease=lease, progress=news, now=now)
 
 
 def renew_tokens(
     tokens: Sequence[Token],
     *,
     lease: timedelta,
-    progress: Mapping[UUID, Progress] = NOTHING_NEW,
+    progress: Mapping[Fence, Progress],
     now: datetime | None,
 ) -> Renewal:
-    """The same for who names leases by their tokens."""
+    """The same for who names leases by their tokens, and tells the news of each by its fence."""
     db = dialect()
     with transaction.atomic():
         expires_at, renewed = db.renew(tokens, now, lease.total_seconds())
-        _write_down(progress, {task_id for task_id, _, _ in renewed})
+        held = {(task_id, generation) for task_id, generation, _ in renewed}
+        _write_down(progress, held)
         stale = _stale([token for token in tokens if token not in renewed])
         if stale:
             refuse(stale, "renew", expires_at - lease)
@@ -56,16 +65,16 @@ def renew_tokens(
         cancelled = tasks.filter(cancel_requested_at__isnull=False)
         return Renewal(
             expires_at,
-            {(task_id, generation) for task_id, generation, _ in renewed},
+            held,
             [Stale(task_id, generation) for task_id, generation, _ in stale],
             frozenset(cancelled.values_list("pk", flat=True)),
         )
 
 
-def _write_down(progress: Mapping[UUID, Progress], renewed: Set[UUID]) -> None:
+def _write_down(progress: Mapping[Fence, Progress], held: Set[Fence]) -> None:
     """A statement for each, on rows that are locked: few have news between two renewals."""
-    for task_id in sorted(renewed & progress.keys()):
-        Lease.objects.filter(pk=task_id).update(progress=asdict(progress[task_id]))
+    for fence in sorted(held & progress.keys()):
+        Lease.objects.filter(pk=fence[0]).update(progress=asdict(progress[fence]))
 
 
 def _stale(missed: Sequence[Token]) -> list[Token]:

@@ -286,6 +286,64 @@ class TestRenewing:
         settle(api_a, worker, {**lease, "outcome": "succeeded"})
         assert kind(renew(api_a, worker, lease)[0]) == "stale-lease"
 
+    @pytest.mark.parametrize(
+        ("said", "shown"),
+        [
+            ({"fraction": 0.25}, {"fraction": 0.25, "done": None, "total": None, "note": ""}),
+            (
+                {"done": 3, "total": 4, "note": "reels"},
+                {"fraction": 0.75, "done": 3, "total": 4, "note": "reels"},
+            ),
+        ],
+    )
+    def test_progress_is_shown_while_the_task_runs(
+        self, api_a: Api, tenant_a: Tenant, said: dict[str, Any], shown: dict[str, Any]
+    ) -> None:
+        (task_id,) = put(tenant_a)
+        worker, lease = claim_one(api_a)
+        renew(api_a, worker, {**lease, "progress": said})
+        renew(api_a, worker, lease)
+        assert api_a.get(f"/v1/tasks/{task_id}").json()["progress"] == shown
+        settle(api_a, worker, {**lease, "outcome": "succeeded"})
+        assert api_a.get(f"/v1/tasks/{task_id}").json()["progress"] is None
+
+    def test_a_stale_worker_tells_nothing_of_its_progress(
+        self, api_a: Api, tenant_a: Tenant
+    ) -> None:
+        (task_id,) = put(tenant_a)
+        worker, lost = claim_one(api_a)
+        reap_all()
+        due_again(task_id)
+        _, held = claim_one(api_a, worker=worker)
+        refused, renewed = renew(api_a, worker, {**lost, "progress": {"fraction": 1}}, held)
+        assert kind(refused) == "stale-lease"
+        assert "problem" not in renewed
+        assert api_a.get(f"/v1/tasks/{task_id}").json()["progress"] is None
+
+    @pytest.mark.parametrize(
+        ("said", "field"),
+        [
+            ({}, ""),
+            ({"fraction": 0.5, "done": 1, "total": 2}, ""),
+            ({"done": 1}, ""),
+            ({"fraction": 1.01}, ".fraction"),
+            ({"fraction": "0.5"}, ".fraction"),
+            ({"done": 3, "total": 2}, ".done"),
+            ({"done": -1, "total": 2}, ".done"),
+            ({"done": 1, "total": 2**53}, ".total"),
+            ({"done": 0.5, "total": 1}, ".done"),
+            ({"fraction": 0.5, "note": "x" * 201}, ".note"),
+            ({"fraction": 0.5, "percent": 50}, ".percent"),
+            (None, ""),
+        ],
+    )
+    def test_progress_that_cannot_be_is_refused_by_its_field(
+        self, api_a: Api, said: Any, field: str
+    ) -> None:
+        lease = {"task_id": str(uuid4()), "generation": 1, "progress": said}
+        body = {"worker": str(uuid4()), "leases": [lease]}
+        assert faults(api_a.post("/v1/leases/renew", body)).keys() == {f"leases.0.progress{field}"}
+
     def test_no_lease_is_extended_by_a_reaper_that_read_before(
         self, api_a: Api, tenant_a: Tenant
     ) -> None:
@@ -404,7 +462,7 @@ def test_a_settlement_that_cannot_be_names_the_field(api_a: Api, lease: Any, fie
         ({"worker": WORKER}, "leases"),
         ({"worker": WORKER, "leases": []}, "leases"),
         ({"worker": WORKER, "leases": FENCE}, "leases"),
-        ({"worker": WORKER, "leases": [1]}, "leases.0.non_field_errors"),
+        ({"worker": WORKER, "leases": [1]}, "leases.0"),
         ({"worker": WORKER, "leases": [FENCE, FENCE]}, "leases"),
         ({"worker": WORKER, "leases": [FENCE] * 101}, "leases"),
     ],

@@ -22,6 +22,21 @@ from tests.waiting import until
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 PYTHON = [sys.executable, str(EXAMPLES / "worker.py")]
 NODE = shutil.which("node")
+REPORTER = f"""
+import {{ Worker, handlers }} from "{(EXAMPLES / "worker.mjs").as_uri()}";
+const {{ RENTROLL_URL, RENTROLL_TOKEN }} = process.env;
+const worker = new Worker(RENTROLL_URL, RENTROLL_TOKEN, ["films"]);
+handlers["film.watch"] = async (task) => {{
+  task.progress = {{ done: 1, total: 4, note: "reels" }};
+  for (;;) {{
+    const shown = await fetch(`${{RENTROLL_URL}}/v1/tasks/${{task.id}}`, {{ headers: worker.headers }});
+    const {{ progress }} = await shown.json();
+    if (progress) return progress;
+  }}
+}};
+for (const task of await worker.claim()) await worker.workOn(task);
+"""
+"""Its handler ends once it has seen its own progress."""
 ZOMBIE = f"""
 import {{ Worker }} from "{(EXAMPLES / "worker.mjs").as_uri()}";
 const {{ RENTROLL_URL, RENTROLL_TOKEN }} = process.env;
@@ -32,6 +47,7 @@ for await (const _ of process.stdin) break;
 console.log(JSON.stringify(await worker.settle(task, {{ outcome: "succeeded" }})));
 process.exit();
 """
+SEEN = {"fraction": 0.25, "done": 1, "total": 4, "note": "reels"}
 
 
 @dataclass
@@ -118,6 +134,30 @@ def test_what_its_handlers_return_and_raise_is_settled(server: Server, language:
     assert good["result"] == {"cut": 7, "fencing_token": 1}
     assert (bad["dead_reason"], bad["error"]["message"]) == ("permanent_failure", "Which reel?")
     assert unknown["error"] == {"class": "Permanent", "message": "No handler for film.burn."}
+
+
+def test_progress_in_python_is_seen(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEASE_SECONDS", "1")
+    example = runpy.run_path(str(EXAMPLES / "worker.py"))
+    worker = example["Worker"](server.url, "token-tenant-a", ["films"])
+
+    def watch(task: dict[str, Any]) -> Any:
+        task["progress"] = {"done": 1, "total": 4, "note": "reels"}
+        return until(lambda: server.api.get(f"/v1/tasks/{task['id']}").json()["progress"])
+
+    example["HANDLERS"]["film.watch"] = watch
+    task_id = server.enqueue(name="film.watch")
+    for task in worker.claim():
+        worker.work_on(task)
+    worker.http.close()
+    assert server.ended(task_id)["result"] == SEEN
+
+
+def test_progress_in_javascript_is_seen(server: Server) -> None:
+    task_id = server.enqueue(name="film.watch")
+    program = [node(), "--input-type=module", "--eval", REPORTER]
+    subprocess.run(program, env=server.environment, check=True, timeout=40)
+    assert server.ended(task_id)["result"] == SEEN
 
 
 def test_a_zombie_in_python_is_refused(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from uuid import UUID
 from rest_framework import serializers
 
 from scheduling.api.v1.serializers import Strict, Text, Truth
+from scheduling.ledger.progress import NOTE_LIMIT, Progress
 from scheduling.states import Outcome
 
 LARGEST_BATCH = 100
@@ -15,6 +16,8 @@ SHORTEST_LEASE, USUAL_LEASE, LONGEST_LEASE = 1, 30, 3600
 LONGEST_WAIT = 30
 LONGEST_DELAY = 366 * 24 * 3600
 LARGEST_GENERATION = 2**31 - 1
+LARGEST_COUNT = 2**53 - 1
+"""Beyond it, numbers in JSON are not the same to everybody."""
 CLASS_LENGTH, MESSAGE_LENGTH, TRACEBACK_LENGTH = 200, 4 * 1024, 32 * 1024
 
 OUTCOMES = (Outcome.SUCCEEDED, Outcome.FAILED, Outcome.SNOOZED, Outcome.RELEASED)
@@ -120,11 +123,38 @@ class SettlementSerializer(FenceSerializer):
         return attrs
 
 
+class ProgressSerializer(Strict):
+    """How far the handler has come: a fraction, or how many are done of how many."""
+
+    fraction = Number(min_value=0, max_value=1, required=False)
+    done = Whole(min_value=0, max_value=LARGEST_COUNT, required=False)
+    total = Whole(min_value=0, max_value=LARGEST_COUNT, required=False)
+    note = Text(max_length=NOTE_LIMIT, allow_blank=True, default="")
+
+    def validate(self, attrs: dict[str, Any]) -> Progress:
+        said = attrs.keys() - {"note"}
+        if said not in ({"fraction"}, {"done", "total"}):
+            raise serializers.ValidationError("Say either `fraction`, or `done` and `total`.")
+        made = attrs["fraction"] if said == {"fraction"} else (attrs["done"], attrs["total"])
+        try:
+            return Progress.of(made, attrs["note"])
+        except ValueError as error:
+            raise serializers.ValidationError({"done": "Is more than `total`."}) from error
+
+
+class RenewalSerializer(FenceSerializer):
+    """A lease that is to last longer, and what there is to say about its task."""
+
+    progress = ProgressSerializer(required=False)
+
+
 class RenewSerializer(Strict):
     """`POST /v1/leases/renew`."""
 
     worker = Id()
-    leases = serializers.ListField(child=FenceSerializer(), min_length=1, max_length=LARGEST_BATCH)
+    leases = serializers.ListField(
+        child=RenewalSerializer(), min_length=1, max_length=LARGEST_BATCH
+    )
     lease_seconds = Number(min_value=SHORTEST_LEASE, max_value=LONGEST_LEASE, default=USUAL_LEASE)
 
     def validate_leases(self, leases: list[dict[str, Any]]) -> list[dict[str, Any]]:

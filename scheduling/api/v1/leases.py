@@ -70,7 +70,7 @@ class ClaimView(ApiView):
 
 
 class RenewView(ApiView):
-    """Say that the worker is still at it."""
+    """Say that the worker is still at it, and how far it has come."""
 
     scopes: ClassVar[Mapping[str, Scope]] = {"POST": Scope.WORK}
 
@@ -82,6 +82,11 @@ class RenewView(ApiView):
             asked["worker"],
             [fence for fence in named if fence[0] in attempts],
             lease=timedelta(seconds=asked["lease_seconds"]),
+            progress={
+                fence: lease["progress"]
+                for fence, lease in zip(named, asked["leases"], strict=True)
+                if "progress" in lease
+            },
         )
         done = {
             (task_id, generation): {

@@ -18,6 +18,7 @@ from django.utils.encoding import escape_uri_path
 from django.utils.log import log_response
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
+from rest_framework.settings import api_settings
 
 from scheduling import errors
 from scheduling.api.v1 import trouble
@@ -269,8 +270,15 @@ def flattened(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
     match detail:
         case Mapping():
             for name, below in detail.items():
-                yield from flattened(below, f"{path}.{name}" if path else str(name))
+                yield from flattened(below, within(path, str(name)))
         case list():
             yield path, " ".join(map(str, detail))
         case _:
             yield path, str(detail)
+
+
+def within(path: str, name: str) -> str:
+    """What REST framework says of an object as a whole belongs to the object."""
+    if name == api_settings.NON_FIELD_ERRORS_KEY:
+        return path or "body"
+    return f"{path}.{name}" if path else name

@@ -24,6 +24,7 @@ from scheduling.api.v1.openapi.schemas import (
     ref,
     text,
 )
+from scheduling.ledger.progress import NOTE_LIMIT
 from scheduling.options import TIMEOUT_SECONDS_MAX
 from scheduling.states import Outcome, TaskState
 
@@ -35,6 +36,8 @@ LEASE_SECONDS = {
     "default": bounds.USUAL_LEASE,
 }
 DELAY = {"type": "number", "minimum": 0, "maximum": bounds.LONGEST_DELAY}
+COUNT = number(minimum=0, maximum=bounds.LARGEST_COUNT)
+NOTE = text(maxLength=NOTE_LIMIT)
 FENCE: dict[str, Schema] = {
     "task_id": ID,
     "generation": number(minimum=1, maximum=bounds.LARGEST_GENERATION),
@@ -91,9 +94,23 @@ SCHEMAS: dict[str, Schema] = {
     "Work": an_object(WORK, required=[name for name in WORK if name != "tenant"]),
     "Claimed": an_object({"worker": ID, "tasks": {"type": "array", "items": ref("Work")}}),
     "Renew": an_object(
-        {"worker": WORKER, "leases": some(an_object(FENCE)), "lease_seconds": LEASE_SECONDS},
+        {
+            "worker": WORKER,
+            "leases": some(an_object({**FENCE, "progress": ref("NewProgress")}, required=FENCE)),
+            "lease_seconds": LEASE_SECONDS,
+        },
         required=["worker", "leases"],
     ),
+    "NewProgress": {
+        "description": "How far the handler has come; shown with the task while it runs.",
+        "oneOf": [
+            an_object(
+                {"fraction": {"type": "number", "minimum": 0, "maximum": 1}, "note": NOTE},
+                required=["fraction"],
+            ),
+            an_object({"done": COUNT, "total": COUNT, "note": NOTE}, required=["done", "total"]),
+        ],
+    },
     **or_refused("Renewed", {"expires_at": INSTANT, "cancel_requested": {"type": "boolean"}}),
     "Settlement": {
         "oneOf": [
