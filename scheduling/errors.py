@@ -136,3 +136,50 @@ class UnknownHandler(RentrollError):
     def __init__(self, name: str) -> None:
         self.name = name
         super().__init__(f"No task named {name!r} is known here.")
+
+
+class UnknownRecurring(RentrollError):
+    """No recurring task with that id, or none that the caller may see."""
+
+    def __init__(self, recurring_id: UUID | str) -> None:
+        self.recurring_id = recurring_id
+        super().__init__(f"There is no recurring task {recurring_id}.")
+
+
+class NameTaken(RentrollError):
+    """The tenant has a recurring task of that name already; nothing was stored."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"The tenant has a recurring task {name!r} already.")
+
+
+class Changed(RentrollError):
+    """Somebody else changed it since the caller looked; nothing was changed now."""
+
+    def __init__(self, version: int, current: int) -> None:
+        self.version = version
+        self.current = current
+        super().__init__(
+            f"It has been changed since: version {version} was asked for, and {current} is current."
+        )
+
+
+class DeclaredInCode(RentrollError):
+    """A recurring task that code declares would be back at the next start; nothing was deleted."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(
+            f"{name!r} is declared in code. Pause it, or take its declaration out of the code first."
+        )
+
+
+class Overlapping(RentrollError):
+    """The recurring task allows one run at a time, and `task_id` is not over, or a tick waits for its turn (None)."""
+
+    def __init__(self, name: str, task_id: UUID | None) -> None:
+        self.name = name
+        self.task_id = task_id
+        busy = f"task {task_id} is not over" if task_id else "a tick of it waits for its turn"
+        super().__init__(f"{name!r} allows one run at a time, and {busy}.")

@@ -59,15 +59,20 @@ def _enqueue(tasks: Sequence[NewTask], now: datetime | None) -> list[Accepted]:
     new, replays = _tell_replays(db, tasks)
     if new:
         now = _admit(db, Counter(task.tenant_id for _, task in new), now)
-        db.insert_tasks(new, now)
-        lanes = db.share_lanes({(task.tenant_id, task.queue) for _, task in new})
-        placed = [
-            (task_id, lanes[task.tenant_id, task.queue], task.priority, task.due_at or now)
-            for task_id, task in new
-        ]
-        place(db, placed, now)
+        store(db, new, now)
     stored = (Accepted(task_id, replayed=False, created_at=now) for task_id, _ in new)
     return [replays.get(place) or next(stored) for place in range(len(tasks))]
+
+
+def store(db: Dialect, new: Sequence[tuple[UUID, NewTask]], now: datetime) -> None:
+    """Write tasks that have been admitted, each under its id, and put them in their lanes."""
+    db.insert_tasks(new, now)
+    lanes = db.share_lanes({(task.tenant_id, task.queue) for _, task in new})
+    placed = [
+        (task_id, lanes[task.tenant_id, task.queue], task.priority, task.due_at or now)
+        for task_id, task in new
+    ]
+    place(db, placed, now)
 
 
 def _tell_replays(
@@ -109,6 +114,25 @@ def admit(
     if admitted is None:
         raise _refusal(tenant_id, count, now or db.now(), rated=rated)
     return admitted
+
+
+def admit_what_fits(
+    db: Dialect, tenant_id: int, count: int, now: datetime
+) -> tuple[int, LimitExceeded | None]:
+    """Charge as many of `count` tasks as the tenant's limits allow; how many, and the limit met if not all.
+
+    An intake takes a number whole or not at all, so one that does not fit is halved.
+    """
+    room, limit, size = 0, None, count
+    while room < count and size:
+        size = min(size, count - room)
+        try:
+            admit(db, tenant_id, size, now)
+        except LimitExceeded as met:
+            limit, size = met, size // 2
+        else:
+            room += size
+    return room, limit if room < count else None
 
 
 def _mend_intake(tenant_id: int, now: datetime) -> None:

@@ -10,8 +10,10 @@ CANCEL = "cancel"
 """Somebody asked a running task to stop."""
 PAUSE = "pause"
 """The kill switch was thrown."""
+TICK = "tick"
+"""A recurring task has another next tick than before."""
 
-TOPICS = frozenset({WORK, DUE, CANCEL, PAUSE})
+TOPICS = frozenset({WORK, DUE, CANCEL, PAUSE, TICK})
 
 SLOWEST_LOOK = timedelta(seconds=1)
 """How long a waiting worker goes at most without looking, woken or not."""

@@ -4,9 +4,19 @@ A wake-up is a hint and carries no truth: a worker that misses one finds the wor
 """
 
 from scheduling.ledger.dialects import Listener, dialect
-from scheduling.ledger.topics import CANCEL, DUE, PAUSE, SLOWEST_LOOK, TOPICS, WORK
+from scheduling.ledger.topics import CANCEL, DUE, PAUSE, SLOWEST_LOOK, TICK, TOPICS, WORK
 
-__all__ = ["CANCEL", "DUE", "PAUSE", "SLOWEST_LOOK", "TOPICS", "WORK", "after_commit", "listen"]
+__all__ = [
+    "CANCEL",
+    "DUE",
+    "PAUSE",
+    "SLOWEST_LOOK",
+    "TICK",
+    "TOPICS",
+    "WORK",
+    "after_commit",
+    "listen",
+]
 
 
 def after_commit(topic: str) -> None:

@@ -7,6 +7,7 @@ from scheduling.models.lease import Lease
 from scheduling.models.operator_action import OperatedTask, OperatorAction
 from scheduling.models.pause import Pause
 from scheduling.models.quota import Intake, Outflow
+from scheduling.models.recurring import RecurringTask, Tick
 from scheduling.models.schedule import Schedule
 from scheduling.models.task import DeadLetter, Task
 from scheduling.models.throughput import Hour, Throughput, Total
@@ -25,10 +26,12 @@ __all__ = [
     "OperatorAction",
     "Outflow",
     "Pause",
+    "RecurringTask",
     "Refusal",
     "Schedule",
     "Task",
     "Throughput",
+    "Tick",
     "Total",
     "WorkerProcess",
 ]

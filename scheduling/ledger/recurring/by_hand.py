@@ -1,0 +1,152 @@
+"""Runs that somebody asks for: one now, or those of a range that has passed."""
+
+from datetime import datetime, timedelta
+from itertools import takewhile
+from uuid import UUID
+
+from django.db import transaction
+
+from scheduling.errors import InvalidTask, Overlapping
+from scheduling.ledger import capacity, wake
+from scheduling.ledger.cancel import cancel
+from scheduling.ledger.dialects import dialect
+from scheduling.ledger.recurring.keep import locked
+from scheduling.ledger.recurring.look_back import UNFINISHED, look_back
+from scheduling.ledger.recurring.make import make_tasks, new_task
+from scheduling.ledger.recurring.release import release_of
+from scheduling.ledger.recurring.values import Backfilled
+from scheduling.models import RecurringTask, Tick
+from scheduling.policies import Origin, Overlap, TickOutcome
+
+A_MOMENT = timedelta(microseconds=1)
+BACKFILL_MOST = 1000
+"""Instants that one call looks at."""
+
+
+def run_now(recurring_id: UUID, *, now: datetime | None = None) -> UUID:
+    """Make a task of it at once; its id. Also while it is paused or disabled: somebody asks for it.
+
+    It is no tick of the rule, and shifts none; a later tick finds it unfinished as it would any other.
+    Raises UnknownRecurring, what enqueueing raises, and Overlapping when one run at a time is allowed.
+    """
+    capacity.require_room()
+    now = now or dialect().now()
+    _cancel_others(recurring_id)
+    with transaction.atomic():
+        row = locked(recurring_id)
+        look_back([row])
+        _require_turn(row)
+        tick = Tick(recurring=row, at=_free_instant(row, now), origin=Origin.RUN_NOW)
+        try:
+            task = new_task(row, now)
+        except ValueError as error:
+            raise InvalidTask({"payload": str(error)}) from error
+        _, limits = make_tasks([(tick, task)], now)
+        if limits:
+            raise limits[row.tenant_id]
+        tick.save()
+        row.save(update_fields=["failures"])
+    assert tick.task_id is not None  # nosec B101  # for the type checker
+    return tick.task_id
+
+
+def _cancel_others(recurring_id: UUID) -> None:
+    others = Tick.objects.open().filter(
+        recurring=recurring_id,
+        recurring__overlap=Overlap.CANCEL_OTHER,
+        task__state__in=UNFINISHED,
+    )
+    cancel(list(others.values_list("task__pk", flat=True)))
+
+
+def _require_turn(row: RecurringTask) -> None:
+    if Overlap(row.overlap) in (Overlap.ALLOW, Overlap.CANCEL_OTHER):
+        return
+    unfinished = Tick.objects.open().filter(recurring=row, task__state__in=UNFINISHED)
+    first = unfinished.order_by("at").values_list("task_id", flat=True).first()
+    if first or Tick.objects.waiting().filter(recurring=row).exists():
+        raise Overlapping(row.name, first)
+
+
+def _free_instant(row: RecurringTask, now: datetime) -> datetime:
+    """Now, or a microsecond after the last of several in the same one."""
+    earlier = Tick.objects.filter(recurring=row, origin=Origin.RUN_NOW, at__gte=now)
+    last = earlier.order_by("-at").values_list("at", flat=True).first()
+    return last + A_MOMENT if last else now
+
+
+def backfill(
+    recurring_id: UUID,
+    start: datetime,
+    end: datetime,
+    *,
+    limit: int = BACKFILL_MOST,
+    now: datetime | None = None,
+) -> Backfilled:
+    """Make up for instants from `start` to `end`, both included, for which there is no task: by the rule as it is now.
+
+    Only for what was accounted for as passed; the rest is left to the rule. They fire at once as far as the
+    tenant's limits and the overlap policy allow, and wait for their turn otherwise, for as long as it takes. Asking
+    twice makes nothing twice. Raises UnknownRecurring, and InvalidTask for a range that is none.
+    """
+    if end < start:
+        raise InvalidTask({"end": "must not be earlier than start"})
+    capacity.require_room()
+    now = now or dialect().now()
+    with transaction.atomic():
+        row = locked(recurring_id)
+        instants, goes_on_from = _instants(row, start, end, limit)
+        taken = _taken(row, instants)
+        new = [at for at in instants if at not in taken]
+        Tick.objects.bulk_create(
+            Tick(recurring=row, at=at, origin=Origin.BACKFILL, decided_at=now, look_at=now)
+            for at in new
+        )
+        wake.after_commit(wake.TICK)
+    release_of(recurring_id, now)
+    fired = _fired(row, new)
+    return Backfilled(
+        fired=fired,
+        waiting=[at for at in new if at not in set(fired)],
+        left_alone=len(taken),
+        goes_on_from=goes_on_from,
+    )
+
+
+def _instants(
+    row: RecurringTask, start: datetime, end: datetime, limit: int
+) -> tuple[list[datetime], datetime | None]:
+    last = min(end, row.reached_at)
+    coming = takewhile(lambda each: each.at <= last, row.recurrence.after(start - A_MOMENT))
+    instants: list[datetime] = []
+    for each in coming:
+        if len(instants) == limit:
+            return instants, each.at
+        instants.append(each.at)
+    return instants, None
+
+
+def _taken(row: RecurringTask, instants: list[datetime]) -> set[datetime]:
+    """Of these instants those that have made a task, or that wait to."""
+    if not instants:
+        return set()
+    ticks = Tick.objects.filter(recurring=row, at__range=(instants[0], instants[-1]))
+    have_come = ticks.exclude(origin=Origin.RUN_NOW).filter(outcome=TickOutcome.FIRED)
+    wait = ticks.waiting()
+    return set(instants) & {
+        *have_come.values_list("at", flat=True),
+        *wait.values_list("at", flat=True),
+    }
+
+
+def _fired(row: RecurringTask, instants: list[datetime]) -> list[datetime]:
+    if not instants:
+        return []
+    ticks = Tick.objects.filter(
+        recurring=row,
+        origin=Origin.BACKFILL,
+        outcome=TickOutcome.FIRED,
+        at__range=(instants[0], instants[-1]),
+    )
+    fired = set(ticks.values_list("at", flat=True))
+    return [at for at in instants if at in fired]

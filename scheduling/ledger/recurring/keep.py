@@ -1,0 +1,146 @@
+"""Creating, editing and deleting recurring tasks."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+
+from scheduling.errors import Changed, DeclaredInCode, InvalidTask, NameTaken, UnknownRecurring
+from scheduling.ledger import wake
+from scheduling.ledger.dialects import dialect
+from scheduling.ledger.recurring.account import account
+from scheduling.ledger.recurring.form import TIMING, fill
+from scheduling.ledger.recurring.rule import move_to
+from scheduling.ledger.recurring.values import NewRecurring
+from scheduling.models import RecurringTask, Tick
+from tenants.models import Tenant
+
+NOT_EDITABLE = {"tenant_id", "paused", "paused_reason"}
+CHUNK = 1000
+"""Ticks that are deleted in one transaction."""
+
+
+def create_recurring(
+    new: NewRecurring,
+    *,
+    now: datetime | None = None,
+    declaration: Mapping[str, object] | None = None,
+) -> RecurringTask:
+    """Keep a new recurring task. Its first tick is the first instant of its rule after now.
+
+    Raises InvalidTask naming the fields at fault, or NameTaken.
+    """
+    row = RecurringTask(tenant_id=new.tenant_id, paused=new.paused, paused_reason=new.paused_reason)
+    fill(row, {name: value for name, value in asdict(new).items() if name not in NOT_EDITABLE})
+    if declaration is not None:
+        row.declared_in_code, row.declaration = True, dict(declaration)
+    row.created_at = now or dialect().now()
+    move_to(row, row.created_at)
+    with transaction.atomic():
+        if not Tenant.objects.filter(pk=new.tenant_id).exists():
+            raise InvalidTask({"tenant": "There is no such tenant."})
+        _save(row, force_insert=True)
+        wake.after_commit(wake.TICK)
+    return row
+
+
+def edit_recurring(
+    recurring_id: UUID,
+    changes: Mapping[str, object],
+    *,
+    version: int | None = None,
+    now: datetime | None = None,
+    declaration: Mapping[str, object] | None = None,
+) -> RecurringTask:
+    """Change fields, all or none. What has come by then is accounted for by the rule as it was.
+
+    A changed rule holds for the instants after now. What was wrong with a disabled row is mended by this.
+    Raises UnknownRecurring, Changed for another version than the current one, InvalidTask, or NameTaken.
+    """
+    now = now or dialect().now()
+    while True:
+        with transaction.atomic():
+            row = locked(recurring_id)
+            require_version(row, version)
+            if not catch_up(row, now):
+                continue  # in chunks: it may have lain still for years
+            _edit(row, changes, now)
+            if declaration is not None:
+                row.declared_in_code, row.declaration = True, dict(declaration)
+            _save(row)
+            wake.after_commit(wake.TICK)
+            return row
+
+
+def _edit(row: RecurringTask, changes: Mapping[str, object], now: datetime) -> None:
+    before = {field: getattr(row, field) for field in TIMING}
+    fill(row, changes)
+    row.disabled_reason = ""
+    row.version += 1
+    if any(getattr(row, field) != was for field, was in before.items()):
+        move_to(row, max(now, row.reached_at))
+    else:
+        move_to(row, row.reached_at)
+
+
+def catch_up(row: RecurringTask, now: datetime) -> bool:
+    """Account for what has come of a row that is locked; whether that was all."""
+    if row.is_silent:
+        hush(row, now)
+    return not account([row], now, silent_ones_too=True).goes_on
+
+
+def hush(row: RecurringTask, now: datetime) -> None:
+    """What has come of a silent row, and was not accounted for before, was missed. The caller saves the row."""
+    why = f"It was paused: {row.paused_reason}" if row.paused else row.disabled_reason
+    row.silent_until, row.silent_because = now, why.removesuffix(": ")[:500]
+
+
+def delete_recurring(recurring_id: UUID, *, version: int | None = None) -> None:
+    """Delete it with its ticks; the tasks that they made stay. Raises UnknownRecurring, Changed, DeclaredInCode."""
+    with transaction.atomic():
+        row = locked(recurring_id)
+        require_version(row, version)
+        if row.declared_in_code:
+            raise DeclaredInCode(row.name)
+        row.disabled_reason, row.fires_at = "It is being deleted.", None
+        row.save(update_fields=["disabled_reason", "fires_at"])
+    while _delete_some_ticks(recurring_id):
+        pass
+    with transaction.atomic():
+        RecurringTask.objects.filter(pk=recurring_id).delete()
+
+
+def _delete_some_ticks(recurring_id: UUID) -> int:
+    ids = list(Tick.objects.filter(recurring=recurring_id).values_list("pk", flat=True)[:CHUNK])
+    if ids:
+        Tick.objects.filter(pk__in=ids).delete()
+    return len(ids)
+
+
+def locked(recurring_id: UUID) -> RecurringTask:
+    """The row, locked until commit. Raises UnknownRecurring."""
+    rows = RecurringTask.objects.select_for_update(no_key=True)
+    row = rows.filter(pk=recurring_id).first()
+    if row is None:
+        raise UnknownRecurring(recurring_id)
+    return row
+
+
+def require_version(row: RecurringTask, version: int | None) -> None:
+    if version is not None and version != row.version:
+        raise Changed(version, row.version)
+
+
+def _save(row: RecurringTask, *, force_insert: bool = False) -> None:
+    """Raises NameTaken. It is the only constraint that what was checked can meet."""
+    try:
+        with transaction.atomic():
+            row.save(force_insert=force_insert)
+    except IntegrityError as error:
+        others = RecurringTask.objects.filter(tenant=row.tenant_id, name=row.name)
+        if others.exclude(pk=row.pk).exists():
+            raise NameTaken(row.name) from error
+        raise

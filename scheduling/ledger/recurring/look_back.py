@@ -1,0 +1,69 @@
+"""What became of the tasks that earlier ticks made: looked up when it matters, so that settling costs nothing more."""
+
+from collections.abc import Sequence
+
+from django.db.models import Q
+
+from scheduling.models import RecurringTask, Tick
+from scheduling.policies import Overlap
+from scheduling.states import TERMINAL, TaskState
+
+MOST = 1000
+"""Ticks that are closed in one look."""
+UNFINISHED = (TaskState.QUEUED, TaskState.RUNNING)
+
+
+def look_back(rows: Sequence[RecurringTask]) -> None:
+    """Close ticks whose tasks are over, and count failures on their rows, which the caller holds and saves.
+
+    A row that has failed as often as it may is paused, here and not in the database. A task that is gone was
+    pruned or discarded, and counts for nothing.
+    """
+    by_id = {row.pk: row for row in rows}
+    is_over = Q(task__state__in=list(TERMINAL)) | Q(task__state__isnull=True)
+    over = list(
+        Tick.objects.open()
+        .filter(is_over, recurring__in=rows)
+        .order_by("at")
+        .values_list("pk", "recurring_id", "task__state")[:MOST]
+    )
+    if not over:
+        return
+    Tick.objects.filter(pk__in=[pk for pk, _, _ in over]).update(is_open=False)
+    for _, recurring_id, state in over:
+        _count(by_id[recurring_id], state)
+
+
+def _count(row: RecurringTask, state: str | None) -> None:
+    if state == TaskState.SUCCEEDED:
+        row.failures = 0
+    elif state == TaskState.DEAD:
+        row.failures += 1
+        most = row.pause_after_failures
+        if most is not None and row.failures >= most and not row.paused:
+            row.paused = True
+            row.paused_reason = f"{row.failures} of its tasks in a row are dead."
+            row.fires_at = None
+            row.version += 1
+
+
+def may_overlap(row: RecurringTask) -> bool:
+    return Overlap(row.overlap) is Overlap.ALLOW
+
+
+def busy_among(rows: Sequence[RecurringTask]) -> set[object]:
+    """The ids of those that have a task which waits or runs. Those whose ticks may overlap are not asked about."""
+    guarded = [row for row in rows if not may_overlap(row)]
+    if not guarded:
+        return set()
+    unfinished = Tick.objects.open().filter(recurring__in=guarded, task__state__in=UNFINISHED)
+    return set(unfinished.order_by().values_list("recurring_id", flat=True).distinct())
+
+
+def waiting_among(rows: Sequence[RecurringTask]) -> set[object]:
+    """The ids of those that have a tick which waits."""
+    guarded = [row for row in rows if not may_overlap(row)]
+    if not guarded:
+        return set()
+    waiting = Tick.objects.waiting().filter(recurring__in=guarded)
+    return set(waiting.order_by().values_list("recurring_id", flat=True).distinct())

@@ -1,0 +1,60 @@
+"""Pausing and resuming recurring tasks. No tick that comes meanwhile makes a task, then or later."""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+
+from scheduling.ledger import wake
+from scheduling.ledger.dialects import dialect
+from scheduling.ledger.recurring.keep import hush, locked, require_version
+from scheduling.ledger.recurring.rule import move_to
+from scheduling.models import RecurringTask, Tick
+from scheduling.policies import Origin, TickOutcome
+
+
+def pause_recurring(
+    recurring_id: UUID,
+    paused: bool,  # noqa: FBT001  # the two directions of one switch
+    *,
+    reason: str = "",
+    version: int | None = None,
+    now: datetime | None = None,
+) -> RecurringTask:
+    """Pause it, or resume it; what is so already only takes the reason. Raises UnknownRecurring.
+
+    Ticks that come while it is paused, that wait, or that nobody has fired yet, are missed, and accounted for as
+    such when it is resumed. Resuming also enables a row that was disabled, if it can be read again, and begins to
+    count failures anew; it raises InvalidRecurrence if it cannot.
+    """
+    now = now or dialect().now()
+    with transaction.atomic():
+        row = locked(recurring_id)
+        require_version(row, version)
+        if paused:
+            _pause(row, reason, now)
+        else:
+            _resume(row, now)
+        row.version += 1
+        row.save()
+        wake.after_commit(wake.TICK)
+    return row
+
+
+def _pause(row: RecurringTask, reason: str, now: datetime) -> None:
+    row.paused, row.paused_reason, row.fires_at = True, reason[:500], None
+    miss_what_waits(row, "It was paused while this waited.", now)
+
+
+def _resume(row: RecurringTask, now: datetime) -> None:
+    if row.is_silent:
+        hush(row, now)
+    row.paused, row.paused_reason, row.disabled_reason, row.failures = False, "", "", 0
+    move_to(row, row.reached_at)
+
+
+def miss_what_waits(row: RecurringTask, reason: str, now: datetime) -> None:
+    """Of the rule. What somebody asked for waits on."""
+    Tick.objects.waiting().filter(recurring=row, origin=Origin.RULE).update(
+        outcome=TickOutcome.MISSED, reason=reason, decided_at=now, look_at=None, expires_at=None
+    )

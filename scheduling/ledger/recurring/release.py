@@ -1,0 +1,136 @@
+"""Releasing ticks that wait: for their predecessor to be over, or for room in the limits of their tenant."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from scheduling.ledger.cancel import cancel
+from scheduling.ledger.recurring.account import STANDING, disable
+from scheduling.ledger.recurring.judge import of_use_until
+from scheduling.ledger.recurring.look_back import UNFINISHED, busy_among, look_back, may_overlap
+from scheduling.ledger.recurring.make import TRY_AGAIN, make_tasks, new_task
+from scheduling.ledger.recurring.plan import FIRES
+from scheduling.ledger.topics import SLOWEST_LOOK
+from scheduling.models import RecurringTask, Tick
+from scheduling.policies import Origin, Overlap, TickOutcome
+
+ROWS = 50
+"""Recurring tasks of which ticks are released in one look, each in a transaction of its own."""
+CONSIDERED = 1000
+
+
+def next_release(now: datetime, *, has_looked: bool = False) -> datetime | None:
+    """When to look at what waits. None: nothing does.
+
+    Nobody is told when a task is over, so that settling costs nothing more: what waits for that is looked at
+    about once a second, for as long as anything waits.
+    """
+    waiting = Tick.objects.waiting().order_by("look_at")
+    look_at = waiting.values_list("look_at", flat=True).first()
+    if look_at is None or not has_looked:
+        return look_at
+    return max(look_at, now + SLOWEST_LOOK)
+
+
+def release_waiting(now: datetime, *, rows: int = ROWS) -> int:
+    """Make tasks of ticks whose turn it is; how many. What it is of no use any more to wait for is missed."""
+    _give_up_on_what_is_late(now)
+    _cancel_what_is_in_the_way()
+    fired, full = 0, set[int]()
+    for recurring_id, tenant_id in _whose_turn_it_is(now, rows):
+        if tenant_id not in full:
+            made, is_full = release_of(recurring_id, now)
+            fired += made
+            if is_full:
+                full.add(tenant_id)
+    if full:
+        _put_off(full, now)
+    return fired
+
+
+def release_of(recurring_id: UUID, now: datetime) -> tuple[int, bool]:
+    """The ticks of one row whose turn it is; how many made a task, and whether the tenant is at a limit.
+
+    Nothing while another process holds the row.
+    """
+    with transaction.atomic():
+        rows = RecurringTask.objects.filter(pk=recurring_id, paused=False, disabled_reason="")
+        row = rows.select_for_update(skip_locked=True, no_key=True).first()
+        if row is None:
+            return 0, False
+        look_back([row])
+        fired, is_full = _release(row, now)
+        row.save(update_fields=STANDING)
+    return fired, is_full
+
+
+def _release(row: RecurringTask, now: datetime) -> tuple[int, bool]:
+    if row.paused or busy_among([row]):
+        return 0, False
+    ticks = _in_turn(row, now)
+    try:
+        task = new_task(row, now)
+    except ValueError as error:
+        disable(row, f"It cannot be read: {error}")
+        return 0, False
+    for tick in ticks:
+        if tick.expires_at is None and tick.origin == Origin.RULE:
+            tick.expires_at = of_use_until(row, now)
+    fired, limits = make_tasks([(tick, task) for tick in ticks], now)
+    for tick in ticks:
+        tick.save()
+    return fired, bool(limits)
+
+
+def _in_turn(row: RecurringTask, now: datetime) -> list[Tick]:
+    waiting = Tick.objects.waiting().filter(recurring=row, look_at__lte=now).order_by("at", "pk")
+    most = FIRES if may_overlap(row) else 1
+    return list(waiting.select_for_update(skip_locked=True, of=("self",))[:most])
+
+
+def _whose_turn_it_is(now: datetime, rows: int) -> Iterable[tuple[UUID, int]]:
+    """(recurring task, tenant), those that have waited longest first."""
+    ready = (
+        _active(Tick.objects.waiting().filter(look_at__lte=now))
+        .filter(Q(recurring__overlap=Overlap.ALLOW) | ~Exists(_unfinished()))
+        .order_by("look_at", "pk")
+    )
+    found = ready.values_list("recurring_id", "recurring__tenant_id")[:CONSIDERED]
+    return list(dict.fromkeys(found))[:rows]
+
+
+def _active(ticks: QuerySet[Tick]) -> QuerySet[Tick]:
+    return ticks.filter(recurring__paused=False, recurring__disabled_reason="")
+
+
+def _unfinished() -> QuerySet[Tick]:
+    return Tick.objects.open().filter(recurring=OuterRef("recurring"), task__state__in=UNFINISHED)
+
+
+def _cancel_what_is_in_the_way() -> None:
+    """Of `cancel_other`. Asked for again when whoever asked first died before that was committed."""
+    waiting = _active(Tick.objects.waiting()).filter(recurring=OuterRef("recurring"))
+    in_the_way = Tick.objects.open().filter(
+        Exists(waiting),
+        recurring__overlap=Overlap.CANCEL_OTHER,
+        task__state__in=UNFINISHED,
+        task__cancel_requested_at=None,
+    )
+    task_ids = list(in_the_way.values_list("task__pk", flat=True)[:CONSIDERED])
+    if task_ids:
+        cancel(task_ids)
+
+
+def _give_up_on_what_is_late(now: datetime) -> None:
+    late = Tick.objects.waiting().filter(expires_at__lte=now)
+    if late.exists():
+        late.update(outcome=TickOutcome.MISSED, decided_at=now, look_at=None, expires_at=None)
+
+
+def _put_off(tenant_ids: Iterable[int], now: datetime) -> None:
+    """What else waits of tenants that are at a limit."""
+    due = Tick.objects.waiting().filter(look_at__lte=now, recurring__tenant__in=tenant_ids)
+    due.update(look_at=now + TRY_AGAIN)
