@@ -27,8 +27,8 @@ from scheduling.ledger.recurring import (
     run_now,
 )
 from scheduling.ledger.redrive import Full, discard, redrive, redrive_what_fits
-from scheduling.ledger.remotely import Fence, renew_remotely, settle_remotely
-from scheduling.ledger.renew import renew
+from scheduling.ledger.remotely import renew_remotely, settle_remotely
+from scheduling.ledger.renew import Fence, renew
 from scheduling.ledger.reschedule import reschedule
 from scheduling.ledger.settle import settle
 from scheduling.ledger.settle_with import settle_with
