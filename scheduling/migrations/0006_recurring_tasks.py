@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('scheduling', '0004_operator_actions'),
+        ('scheduling', '0005_hours'),
         ('tenants', '0002_sign_in_tries'),
     ]
 
