@@ -63,21 +63,21 @@ def _is_over(task: Task, before: datetime) -> bool:
     )
 
 
-def prune_throughput(*, before: datetime | None = None, limit: int = 1000) -> int:
+def prune_throughput(*, before: datetime | None = None, limit: int = 500) -> int:
     """Delete up to `limit` of the minutes before an instant, and add them to the totals of their tenants.
 
     And to their hours, of which go those of more than two days before. Before two hours ago, unless told
-    otherwise. One transaction. Answers how many rows; call until it is 0.
-    Several at once take different ones.
+    otherwise. One transaction. Answers how many minutes; call until it is 0. Several at once take different ones.
     """
-    before = before or dialect().now() - totals.MINUTES_KEPT
-    old = Throughput.objects.filter(minute__lt=before).order_by("minute")
+    now = dialect().now()
+    old = Throughput.objects.filter(minute__lt=before or now - totals.MINUTES_KEPT)
     if not old.exists():
         return 0  # nearly always, and no reason to keep others from writing
     with transaction.atomic():
-        minutes = list(old.select_for_update(skip_locked=True)[:limit])
+        locked = old.order_by("minute").select_for_update(skip_locked=True)
+        minutes = list(locked[:limit])
         Throughput.objects.filter(pk__in=[minute.pk for minute in minutes]).delete()
-        totals.add_minutes(minutes)
+        totals.add_minutes(dialect(), minutes)
         if minutes:
             Hour.objects.filter(hour__lt=minutes[0].minute - totals.HOURS_KEPT).delete()
     return len(minutes)

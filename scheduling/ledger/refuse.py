@@ -25,4 +25,4 @@ def refuse(tokens: Sequence[Token], verb: str, now: datetime) -> None:
         for task_id, generation, worker in known
     )
     counts = Counter(tenant_of[task_id] for task_id, _, _ in known)
-    totals.add({tenant_id: {"refused": count} for tenant_id, count in counts.items()})
+    totals.add_refusals(counts)

@@ -15,7 +15,7 @@ from django.db.models import Count, Min, Q
 from django.db.models.functions import Coalesce
 
 from scheduling.ledger import storage, totals
-from scheduling.ledger.dialects import dialect
+from scheduling.ledger.dialects import FIGURES, dialect
 from scheduling.ledger.kill_switch import KillSwitch
 from scheduling.models import Lane, Lease, Pause, Schedule, Task, WorkerProcess
 from scheduling.models.worker import SILENT_AFTER
@@ -41,7 +41,7 @@ class LaneFigures:
 
 @dataclass(frozen=True, slots=True)
 class TenantFigures:
-    """One tenant, with what was done since it began: `totals.FIGURES` and `refused`."""
+    """One tenant, with what was done since it began: `FIGURES` and `refused`."""
 
     tenant: Tenant
     accepted: int
@@ -115,7 +115,7 @@ def _tenants(lanes: Iterable[LaneFigures]) -> list[TenantFigures]:
     for lane in lanes:
         lanes_of.setdefault(lane.tenant_id, []).append(lane)
     sums = totals.read()
-    nothing = dict.fromkeys((*totals.FIGURES, "refused"), 0)
+    nothing = dict.fromkeys((*FIGURES, "refused"), 0)
     rows = Tenant.objects.order_by("pk").annotate(
         accepted=Coalesce("intake__accepted", 0), finished=Coalesce("outflow__finished", 0)
     )

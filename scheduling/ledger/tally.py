@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from scheduling import spread
 from scheduling.ledger.dialects import Ending, Tally
 from scheduling.states import Outcome, TaskState
 
@@ -18,14 +19,22 @@ def tallies_of(endings: Iterable[Ending], now: datetime) -> dict[int, Tally]:
 def _tally(endings: list[Ending], now: datetime) -> Tally:
     states = [ending.state for ending in endings]
     outcomes = [ending.outcome for ending in endings]
+    waits = [_seconds(one.lease.due_at, one.lease.acquired_at) for one in endings]
+    runs = [_seconds(one.lease.acquired_at, now) for one in endings]
     return Tally(
         succeeded=states.count(TaskState.SUCCEEDED),
         retried=sum(one.due_at is not None and one.outcome.is_charged for one in endings),
         dead=states.count(TaskState.DEAD),
         cancelled=states.count(TaskState.CANCELLED),
         lost=outcomes.count(Outcome.LOST),
-        wait_seconds=sum(
-            max((one.lease.acquired_at - one.lease.due_at).total_seconds(), 0.0) for one in endings
-        ),
-        run_seconds=sum(max((now - one.lease.acquired_at).total_seconds(), 0.0) for one in endings),
+        ended=len(endings),
+        wait_seconds=sum(waits),
+        run_seconds=sum(runs),
+        waited=spread.counts(waits),
+        ran=spread.counts(runs),
     )
+
+
+def _seconds(since: datetime, until: datetime) -> float:
+    """Nothing where a clock was set back meanwhile."""
+    return max((until - since).total_seconds(), 0.0)

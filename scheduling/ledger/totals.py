@@ -7,18 +7,17 @@ hour, which the console shows a day of.
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from operator import attrgetter
 
 from django.db.models import F, Sum, Value
 
+from scheduling.ledger.dialects import FIGURES, Dialect
+from scheduling.ledger.minutes import hour_of
 from scheduling.models import Hour, Throughput, Total
 
 MINUTES_KEPT = timedelta(hours=2)
 """The console shows one hour of them."""
 HOURS_KEPT = timedelta(days=2)
-FIGURES = ("succeeded", "retried", "dead", "cancelled", "lost", "wait_seconds", "run_seconds")
-"""What minutes and totals have in common."""
-
-Figures = Mapping[str, float]
 
 
 def read() -> dict[int, dict[str, float]]:
@@ -41,40 +40,31 @@ def _minutes_and_totals() -> Iterable[tuple[int, ...]]:
     return sums.union(moved, all=True).order_by()
 
 
-def add_minutes(minutes: Iterable[Throughput]) -> None:
-    """To the totals and to their hours, of minutes that this transaction has deleted."""
-    sums: dict[int, dict[str, float]] = {}
-    hours: dict[tuple[int, datetime], dict[str, float]] = {}
+def add_minutes(db: Dialect, minutes: Iterable[Throughput]) -> None:
+    """To the totals and to their hours, of minutes that this transaction has deleted.
+
+    The rows of the totals are the last that it locks.
+    """
+    hours: dict[tuple[int, datetime], list[Throughput]] = {}
+    tenants: dict[int, list[Throughput]] = {}
     for minute in minutes:
-        hour = minute.minute.replace(minute=0)
-        for known in (
-            sums.setdefault(minute.tenant_id, dict.fromkeys(FIGURES, 0)),
-            hours.setdefault((minute.tenant_id, hour), dict.fromkeys(FIGURES, 0)),
-            hours.setdefault((Hour.EVERYBODY, hour), dict.fromkeys(FIGURES, 0)),
-        ):
-            for name in FIGURES:
-                known[name] += getattr(minute, name)
-    _add_hours(hours)
-    add(sums)
+        for of_tenant in (minute.tenant_id, Hour.EVERYBODY):
+            hours.setdefault((of_tenant, hour_of(minute.minute)), []).append(minute)
+        tenants.setdefault(minute.tenant_id, []).append(minute)
+    db.add_hours({key: _sums(hours[key]) for key in sorted(hours)})
+    db.add_totals({tenant_id: _sums(tenants[tenant_id]) for tenant_id in sorted(tenants)})
 
 
-def _add_hours(figures: Mapping[tuple[int, datetime], Figures]) -> None:
-    in_order = sorted(figures)
-    Hour.objects.bulk_create(
-        [Hour(of_tenant=tenant_id, hour=hour) for tenant_id, hour in in_order],
-        ignore_conflicts=True,
-    )
-    for tenant_id, hour in in_order:
-        grown = {name: F(name) + value for name, value in figures[tenant_id, hour].items()}
-        Hour.objects.filter(of_tenant=tenant_id, hour=hour).update(**grown)
+def _sums(minutes: Iterable[Throughput]) -> list[float]:
+    figures = attrgetter(*FIGURES)
+    return [sum(column) for column in zip(*map(figures, minutes), strict=True)]
 
 
-def add(figures: Mapping[int, Figures]) -> None:
+def add_refusals(counts: Mapping[int, int]) -> None:
     """To the totals, by tenant. Part of the caller's transaction; these rows are the last that it locks."""
-    in_order = sorted(figures)
+    in_order = sorted(counts)
     Total.objects.bulk_create(
         [Total(tenant_id=tenant_id) for tenant_id in in_order], ignore_conflicts=True
     )
     for tenant_id in in_order:
-        grown = {name: F(name) + value for name, value in figures[tenant_id].items()}
-        Total.objects.filter(pk=tenant_id).update(**grown)
+        Total.objects.filter(pk=tenant_id).update(refused=F("refused") + counts[tenant_id])

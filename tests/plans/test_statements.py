@@ -88,6 +88,8 @@ INDEXES: dict[str, tuple[str, ...]] = {
     "INSERT_ATTEMPT": (),
     "ADD_FINISHED": (),
     "ADD_THROUGHPUT": (),
+    "ADD_HOURS": (),
+    "ADD_TOTALS": (),
     "NEXT_DUE": ("schedule_future",),
     "DUE_SCHEDULES": ("schedule_future",),
 }

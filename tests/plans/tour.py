@@ -116,6 +116,7 @@ def do_every_verb(tenant: Tenant) -> None:
         take(5, queues=["new"])
         ledger.resume(by="operator", **scope)
     drain(tenant)
+    ledger.prune_throughput(before=soon + timedelta(days=1))
     ledger.prune(tenant, keep=timedelta(0), now=soon + timedelta(days=400))
     explain_two(tenant)
 

@@ -13,6 +13,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
 from scheduling.ledger.dialects.interface import (
+    FIGURES,
     Dialect,
     Ending,
     Head,
@@ -29,6 +30,7 @@ from scheduling.ledger.dialects.interface import (
 )
 
 __all__ = [
+    "FIGURES",
     "Dialect",
     "Ending",
     "Head",

@@ -11,7 +11,9 @@ from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
+from scheduling import spread
 from scheduling.ledger.values import Claim, HeldLease, NewTask
+from scheduling.models.throughput import RAN, TALLIED, WAITED
 from scheduling.states import Outcome, Readiness, TaskState
 
 Token = tuple[UUID, int, UUID]
@@ -162,6 +164,11 @@ class Ending:
     """With the traceback, for the attempt's."""
 
 
+FIGURES = (*TALLIED, *WAITED, *RAN)
+"""The columns of a tenant's minute."""
+NOTHING_TIMED = spread.counts([])
+
+
 @dataclass(frozen=True, slots=True)
 class Tally:
     """What one batch adds to a tenant's minute."""
@@ -171,8 +178,27 @@ class Tally:
     dead: int = 0
     cancelled: int = 0
     lost: int = 0
+    ended: int = 0
     wait_seconds: float = 0.0
     run_seconds: float = 0.0
+    waited: tuple[int, ...] = NOTHING_TIMED
+    """How many of those that ended had waited up to each of the bounds, as `spread.counts` tells them."""
+    ran: tuple[int, ...] = NOTHING_TIMED
+
+    def figures(self) -> tuple[float, ...]:
+        """In the order of `FIGURES`."""
+        return (
+            self.succeeded,
+            self.retried,
+            self.dead,
+            self.cancelled,
+            self.lost,
+            self.ended,
+            self.wait_seconds,
+            self.run_seconds,
+            *self.waited,
+            *self.ran,
+        )
 
 
 class Dialect(Protocol):
@@ -299,7 +325,14 @@ class Dialect(Protocol):
     def add_finished(self, counts: Mapping[int, int]) -> None:
         """Add to the outflow of each tenant."""
 
-    def add_throughput(self, tallies: Mapping[int, Tally], minute: datetime) -> None: ...
+    def add_throughput(self, tallies: Mapping[int, Tally], minute: datetime) -> None:
+        """Add to the minute of each tenant. As below, those that are new are made."""
+
+    def add_hours(self, sums: Mapping[tuple[int, datetime], Sequence[float]]) -> None:
+        """Add figures, in the order of `FIGURES`, to hours: (tenant or `Hour.EVERYBODY`, hour)."""
+
+    def add_totals(self, sums: Mapping[int, Sequence[float]]) -> None:
+        """Add figures, in the order of `FIGURES`, to the totals of each tenant."""
 
     # Promote
 

@@ -8,9 +8,11 @@ from scheduling import durations
 from scheduling.ledger.survey import LaneFigures, Survey, TenantFigures, survey
 from scheduling.management.columns import aligned
 from scheduling.models import Pause, WorkerProcess
+from scheduling.models.throughput import TALLIED
 from tenants.management.plain import TellingCommand
 
 STATES = ("ready", "held", "scheduled", "running", "dead")
+SO_FAR = (*TALLIED, "refused")
 HEADING = ("tenant", *STATES, "oldest ready")
 
 
@@ -97,7 +99,7 @@ def tenant_as_json(one: TenantFigures, found: Survey) -> dict[str, Any]:
         "tenant": one.tenant.slug,
         **counts(found, one.lanes),
         "queues": [{"queue": lane.queue, **counts(found, [lane])} for lane in one.lanes],
-        "so_far": {"accepted": one.accepted, **one.totals},
+        "so_far": {"accepted": one.accepted, **{name: one.totals[name] for name in SO_FAR}},
     }
 
 

@@ -9,8 +9,17 @@ several rows locks them first, in the order of their keys.
 Many rows go in as arrays (`unnest`): one round trip, one plan.
 """
 
+from scheduling.ledger.dialects.interface import FIGURES
+from scheduling.spread import UP_TO
 from scheduling.states import Readiness
 
+COLUMNS = ", ".join(FIGURES)
+ADDED_UP = ", ".join(f"{name} = known.{name} + excluded.{name}" for name in FIGURES)
+UP_TO_EACH_BOUND = ", ".join(
+    f"count(*) FILTER (WHERE {figure} <= {seconds}) AS {figure}_{bound}"
+    for figure in ("waited", "ran")
+    for bound, seconds in UP_TO.items()
+)
 NOT_DUE, READY, HELD = Readiness.NOT_DUE.value, Readiness.READY.value, Readiness.HELD.value
 
 ADMIT = """
@@ -265,7 +274,7 @@ END_LEASES = """
     USING standing WHERE lease.task_id = standing.task_id
     RETURNING standing.place - 1
 """
-SUCCEED = """
+SUCCEED = f"""
     WITH clock AS MATERIALIZED (
         SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS at
     ), standing AS (
@@ -293,25 +302,26 @@ SUCCEED = """
             (task_id, generation, number, worker, due_at, started_at, finished_at, outcome)
         SELECT task_id, generation, number, %(worker)s, due_at, acquired_at, clock.at, 'succeeded'
         FROM running, clock
+    ), timed AS (
+        SELECT tenant_id, date_trunc('minute', clock.at, 'UTC') AS minute,
+               greatest(date_part('epoch', acquired_at - due_at), 0) AS waited,
+               greatest(date_part('epoch', clock.at - acquired_at), 0) AS ran
+        FROM running, clock
     ), tally AS MATERIALIZED (
-        SELECT tenant_id, date_trunc('minute', clock.at, 'UTC') AS minute, count(*) AS succeeded,
-               sum(greatest(extract(epoch FROM acquired_at - due_at), 0)) AS wait_seconds,
-               sum(greatest(extract(epoch FROM clock.at - acquired_at), 0)) AS run_seconds
-        FROM running, clock GROUP BY tenant_id, clock.at
+        SELECT tenant_id, minute, count(*) AS succeeded, 0 AS retried, 0 AS dead, 0 AS cancelled,
+               0 AS lost, count(*) AS ended, sum(waited) AS wait_seconds, sum(ran) AS run_seconds,
+               {UP_TO_EACH_BOUND}
+        FROM timed GROUP BY tenant_id, minute
     ), counted AS (
         INSERT INTO scheduling_outflow AS outflow (tenant_id, finished)
         SELECT tenant_id, succeeded FROM tally ORDER BY tenant_id
         ON CONFLICT (tenant_id) DO UPDATE SET finished = outflow.finished + excluded.finished
         RETURNING outflow.tenant_id
     ), minuted AS (
-        INSERT INTO scheduling_throughput AS minute
-            (tenant_id, minute, succeeded, retried, dead, cancelled, lost, wait_seconds, run_seconds)
-        SELECT tenant_id, minute, succeeded, 0, 0, 0, 0, wait_seconds, run_seconds
+        INSERT INTO scheduling_throughput AS known (tenant_id, minute, {COLUMNS})
+        SELECT tenant_id, minute, {COLUMNS}
         FROM tally JOIN counted USING (tenant_id) ORDER BY tenant_id
-        ON CONFLICT (tenant_id, minute) DO UPDATE SET
-            succeeded = minute.succeeded + excluded.succeeded,
-            wait_seconds = minute.wait_seconds + excluded.wait_seconds,
-            run_seconds = minute.run_seconds + excluded.run_seconds
+        ON CONFLICT (tenant_id, minute) DO UPDATE SET {ADDED_UP}
     )
     SELECT place - 1 FROM running
 """  # what is counted is joined with what was counted before, so that outflow is locked first, as everywhere
@@ -349,21 +359,15 @@ ADD_FINISHED = """
     SELECT * FROM unnest(%s::bigint[], %s::bigint[]) AS new (tenant_id, finished) ORDER BY tenant_id
     ON CONFLICT (tenant_id) DO UPDATE SET finished = outflow.finished + excluded.finished
 """
-ADD_THROUGHPUT = """
-    INSERT INTO scheduling_throughput AS minute
-        (tenant_id, minute, succeeded, retried, dead, cancelled, lost, wait_seconds, run_seconds)
-    SELECT tenant_id, %s, succeeded, retried, dead, cancelled, lost, wait_seconds, run_seconds
-    FROM unnest(%s::bigint[], %s::int[], %s::int[], %s::int[], %s::int[], %s::int[], %s::float8[],
-                %s::float8[])
-        AS new (tenant_id, succeeded, retried, dead, cancelled, lost, wait_seconds, run_seconds)
-    ORDER BY tenant_id
-    ON CONFLICT (tenant_id, minute) DO UPDATE SET
-        succeeded = minute.succeeded + excluded.succeeded, retried = minute.retried + excluded.retried,
-        dead = minute.dead + excluded.dead, cancelled = minute.cancelled + excluded.cancelled,
-        lost = minute.lost + excluded.lost,
-        wait_seconds = minute.wait_seconds + excluded.wait_seconds,
-        run_seconds = minute.run_seconds + excluded.run_seconds
+ADD_FIGURES = f"""
+    INSERT INTO scheduling_{{table}} AS known ({{key}}, {COLUMNS})
+    SELECT {{key}}, {COLUMNS}
+    FROM json_populate_recordset(NULL::scheduling_{{table}}, %s) ORDER BY {{key}}
+    ON CONFLICT ({{key}}) DO UPDATE SET {ADDED_UP}
 """
+ADD_THROUGHPUT = ADD_FIGURES.format(table="throughput", key="tenant_id, minute")
+ADD_HOURS = ADD_FIGURES.format(table="hour", key="of_tenant, hour")
+ADD_TOTALS = ADD_FIGURES.format(table="total", key="tenant_id")
 HOLD_LANES = f"""
     WITH free AS (
         SELECT id FROM scheduling_lane WHERE id = ANY(%s)

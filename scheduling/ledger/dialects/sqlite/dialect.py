@@ -346,22 +346,21 @@ class SQLite:
         self._run_many(sql.ADD_FINISHED, list(counts.items()))
 
     def add_throughput(self, tallies: Mapping[int, Tally], minute: datetime) -> None:
+        at = _text(minute)
         self._run_many(
             sql.ADD_THROUGHPUT,
-            [
-                (
-                    tenant_id,
-                    _text(minute),
-                    tally.succeeded,
-                    tally.retried,
-                    tally.dead,
-                    tally.cancelled,
-                    tally.lost,
-                    tally.wait_seconds,
-                    tally.run_seconds,
-                )
-                for tenant_id, tally in tallies.items()
-            ],
+            [(tenant_id, at, *tally.figures()) for tenant_id, tally in tallies.items()],
+        )
+
+    def add_hours(self, sums: Mapping[tuple[int, datetime], Sequence[float]]) -> None:
+        self._run_many(
+            sql.ADD_HOURS,
+            [(of_tenant, _text(hour), *figures) for (of_tenant, hour), figures in sums.items()],
+        )
+
+    def add_totals(self, sums: Mapping[int, Sequence[float]]) -> None:
+        self._run_many(
+            sql.ADD_TOTALS, [(tenant_id, *figures) for tenant_id, figures in sums.items()]
         )
 
     # Promote

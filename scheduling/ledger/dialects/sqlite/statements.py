@@ -5,6 +5,7 @@ transaction still holds when it writes. Many rows go in as one JSON array (`json
 statement costs more than a row. UUIDs are stored as Django stores them, 32 hex digits; instants as text.
 """
 
+from scheduling.ledger.dialects.interface import FIGURES
 from scheduling.states import Readiness
 
 NOT_DUE, READY, HELD = Readiness.NOT_DUE.value, Readiness.READY.value, Readiness.HELD.value
@@ -167,16 +168,15 @@ ADD_FINISHED = """
     INSERT INTO scheduling_outflow (tenant_id, finished) VALUES (?, ?)
     ON CONFLICT (tenant_id) DO UPDATE SET finished = finished + excluded.finished
 """
-ADD_THROUGHPUT = """
-    INSERT INTO scheduling_throughput
-        (tenant_id, minute, succeeded, retried, dead, cancelled, lost, wait_seconds, run_seconds)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (tenant_id, minute) DO UPDATE SET
-        succeeded = succeeded + excluded.succeeded, retried = retried + excluded.retried,
-        dead = dead + excluded.dead, cancelled = cancelled + excluded.cancelled,
-        lost = lost + excluded.lost, wait_seconds = wait_seconds + excluded.wait_seconds,
-        run_seconds = run_seconds + excluded.run_seconds
+ADD_FIGURES = f"""
+    INSERT INTO scheduling_{{table}} ({{key}}, {", ".join(FIGURES)})
+    VALUES ({{places}}, {", ".join("?" for _ in FIGURES)})
+    ON CONFLICT ({{key}}) DO UPDATE SET
+        {", ".join(f"{name} = {name} + excluded.{name}" for name in FIGURES)}
 """
+ADD_THROUGHPUT = ADD_FIGURES.format(table="throughput", key="tenant_id, minute", places="?, ?")
+ADD_HOURS = ADD_FIGURES.format(table="hour", key="of_tenant, hour", places="?, ?")
+ADD_TOTALS = ADD_FIGURES.format(table="total", key="tenant_id", places="?")
 HELD_LEASES = """
     SELECT task_id, worker, generation, tenant_id, lane_id, due_at || '', acquired_at || '',
            expires_at || '', seconds
