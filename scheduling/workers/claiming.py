@@ -82,7 +82,13 @@ class Claiming:
         return min(self._slots.count + ahead - self._in_slots, self._hand.room())
 
     def _claim(self, room: int, now: float) -> None:
-        got = ledger.claim(self._worker, limit=room, queues=self._queues, lease=self._lease)
+        got = ledger.claim(
+            self._worker,
+            limit=room,
+            queues=self._queues,
+            lease=self._lease,
+            expects_few=not self._was_filled,
+        )
         self._was_filled = len(got.claims) == room
         if got.contended:
             self._looks_at = now + CONTENDED_WAIT

@@ -6,10 +6,11 @@ from uuid import uuid4
 import pytest
 
 from scheduling import ledger
+from scheduling.ledger.claim import A_FEW
 from scheduling.models import Attempt, Lease, Schedule
 from scheduling.states import DeadReason, TaskState
 from tenants.models import Tenant
-from tests.ledger.kit import LEASE, START, at, put, run, take, task
+from tests.ledger.kit import LEASE, START, at, pause, put, run, take, task
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
 
@@ -58,6 +59,19 @@ def test_a_claim_takes_from_its_queues_only(tenant_a: Tenant, tenant_b: Tenant) 
     assert run(take(9, queues=["mail", "video"])) == [video]
     assert run(take(9, queues=["nobody's"])) == []
     assert run(take(9)) == [other]
+
+
+@pytest.mark.parametrize("count", [1, A_FEW - 1, A_FEW, A_FEW + 1])
+@pytest.mark.parametrize("paused", [None, "demo.other"])
+def test_whoever_expects_few_finds_as_many(
+    tenant_a: Tenant, tenant_b: Tenant, count: int, paused: str | None
+) -> None:
+    if paused:
+        pause(name=paused)
+    held = put(tenant_a, name="demo.other")
+    ids = [[*put(tenant_a), *put(tenant_b)] for _ in range(count)]
+    found = sorted(run(take(99, expects_few=True)))
+    assert found == sorted([one for pair in ids for one in pair] + ([] if paused else held))
 
 
 def test_a_claim_of_nothing_takes_nothing(tenant_a: Tenant) -> None:

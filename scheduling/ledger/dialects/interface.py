@@ -62,6 +62,8 @@ class Turn:
     """Those in force, as (tenant, queue, name)."""
     lanes: Sequence[LaneShare]
     """Ready ones, the first that are served."""
+    heads: Sequence["Head"] | None
+    """The first few of each of those lanes, in dispatch order, without names. None: nobody looked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,8 +261,13 @@ class Dialect(Protocol):
     def take_turn(self, now: datetime | None) -> datetime:
         """Wait until no claim is under way, and let none begin before commit; the instant then."""
 
-    def begin_claim(self, reach: Reach, limit: int, now: datetime | None, pool: str) -> Turn:
-        """Wait for the turn to claim, hold it until commit, and look: all else is read after."""
+    def begin_claim(
+        self, reach: Reach, limit: int, now: datetime | None, pool: str, heads: int
+    ) -> Turn:
+        """Wait for the turn to claim, hold it until commit, and look: all else is read after.
+
+        Also for that many heads of each lane, where it saves asking for them later.
+        """
 
     def ready_lanes(self, reach: Reach, skip: int, limit: int) -> list[LaneShare]:
         """Ready lanes in the order in which they are served, those after the first `skip`."""
@@ -284,6 +291,7 @@ class Dialect(Protocol):
         instant of it is later than that of every end of a lease that the claim has seen.
         Also writes where tenants, lanes and dispatch have got to, and retires the lanes found empty. False: one of
         those may just be getting work, so it was left ready.
+        The last that a claim does in its transaction, which it may commit: what follows takes its own locks.
         """
 
     def hold_lanes(self, lane_ids: Collection[int]) -> int:

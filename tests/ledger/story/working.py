@@ -42,6 +42,8 @@ verdicts: st.SearchStrategy[Verdict] = st.one_of(
 
 
 class Working(Stage):
+    guesses_few = False
+
     @rule(worker=workers, data=st.data())
     def work(self, worker: UUID, data: st.DataObject) -> None:
         """Start whatever may be started, and settle all of it at once."""
@@ -100,6 +102,7 @@ class Working(Stage):
                 queues=queues,
                 lease=LEASE,
                 now=self.model.now,
+                expects_few=self.guesses_few,
             )
             claims += found.claims
             contended = found.contended
@@ -120,6 +123,11 @@ class Working(Stage):
         for pk, reason in dead.values_list("pk", "dead_reason"):
             assert reason == DeadReason.DEADLINE_PASSED
             self.model.bury(self.model.tasks[pk], DeadReason(reason))
+
+    @rule(few=st.booleans())
+    def guess(self, few: bool) -> None:
+        """From now on claims expect little, or much. What they find must not depend on it."""
+        self.guesses_few = few
 
     @rule(worker=workers, data=st.data())
     def be_its_own_zombie(self, worker: UUID, data: st.DataObject) -> None:

@@ -45,6 +45,7 @@ class Postgres:
         self._run("SET enable_seqscan = off")
         self._run("SET enable_bitmapscan = off")  # it does not mark what is dead in an index
         self._run("SET jit = off")
+        self._run("SET plan_cache_mode = force_generic_plan")  # planning takes longer than running
 
     def now(self) -> datetime:
         return _utc(self._run("SELECT clock_timestamp()").fetchone()[0])
@@ -149,19 +150,30 @@ class Postgres:
         _, at = self._take_turn(now, Dispatch.EVERY_QUEUE)
         return at
 
-    def begin_claim(self, reach: Reach, limit: int, now: datetime | None, pool: str) -> Turn:
+    def begin_claim(
+        self, reach: Reach, limit: int, now: datetime | None, pool: str, heads: int
+    ) -> Turn:
         """In one round trip, but for the first claim of a pool."""
         pools = _pools(pool)
         with self._together():
             turn = self._run(sql.TAKE_TURN, [pools])
             pauses = self._run(sql.PAUSES, [now])
-            lanes = self._ready_lanes(reach, 0, limit)
+            lanes = self._ready_lanes(reach, 0, limit, heads)
         rows = turn.fetchall()
         if len(rows) < len(pools):
             self._take_turn(now, pool)
-            return self.begin_claim(reach, limit, now, pool)
+            return self.begin_claim(reach, limit, now, pool, heads)
         reached, at = _reached(rows, now, pool)
-        return Turn(reached, at, pauses.fetchall(), [LaneShare(*row) for row in lanes])
+        ready = lanes.fetchall()
+        return Turn(
+            reached=reached,
+            at=at,
+            pauses=pauses.fetchall(),
+            lanes=_lane_shares(ready),
+            heads=[
+                Head(task, lane, _utc(due_at), None) for lane, *_, task, due_at in ready if task
+            ],
+        )
 
     def _take_turn(self, now: datetime | None, pool: str) -> tuple[float, datetime]:
         pools = _pools(pool)
@@ -174,10 +186,10 @@ class Postgres:
         return _reached(rows, now, pool)
 
     def ready_lanes(self, reach: Reach, skip: int, limit: int) -> list[LaneShare]:
-        return [LaneShare(*row) for row in self._ready_lanes(reach, skip, limit)]
+        return _lane_shares(self._ready_lanes(reach, skip, limit, 0))
 
-    def _ready_lanes(self, reach: Reach, skip: int, limit: int) -> Any:
-        values: dict[str, Any] = {"skip": skip, "limit": limit}
+    def _ready_lanes(self, reach: Reach, skip: int, limit: int, heads: int) -> Any:
+        values: dict[str, Any] = {"skip": skip, "limit": limit, "heads": heads}
         if reach.queues is None:
             return self._run(sql.READY_LANES_ANY_QUEUE, values | {"apart": list(reach.apart)})
         values |= {"queues": list(reach.queues)}
@@ -202,10 +214,11 @@ class Postgres:
         now: datetime | None,
         serving: Serving,
     ) -> tuple[datetime, list[Started], bool]:
-        """An empty lane is locked before the statement that looks whether it still is.
+        """In one round trip, with the commit; Django's own finds nothing left to commit.
 
-        A lane that somebody else is activating, found ready already, keeps its virtual time: a claim
-        does not wait for what may be a long transaction.
+        An empty lane is locked before the statement that looks whether it still is. A lane that somebody
+        else is activating, found ready already, keeps its virtual time: a claim does not wait for what may be a
+        long transaction.
         """
         values = {
             "now": now,
@@ -216,18 +229,17 @@ class Postgres:
         }
         with self._together():
             rows = self._run(sql.START, values)
-            empty = (
-                self._run(sql.LOCK_EMPTY_LANES, [sorted(serving.empty)]) if serving.empty else ()
-            )
-            lanes = () if serving.empty else self._serve_lanes(serving, [])
-        if serving.empty:
-            lanes = self._serve_lanes(serving, [lane_id for (lane_id,) in empty])
+            if serving.empty:
+                self._run(sql.LOCK_EMPTY_LANES, [sorted(serving.empty)])
+            lanes = self._serve_lanes(serving)
+            if self._is_outermost():
+                self._connection.connection.commit()
         retired = {lane_id for lane_id, is_retired in lanes if is_retired}
         (at, *first), *others = rows.fetchall()
         started = [first, *(row for _, *row in others)] if first[0] else []
         return _utc(at), [Started(*row) for row in started], retired.issuperset(serving.empty)
 
-    def _serve_lanes(self, serving: Serving, empty: list[int]) -> Any:
+    def _serve_lanes(self, serving: Serving) -> Any:
         tenants, turns = _columns(serving.turns.items(), 2)
         lanes, served_at = _columns(serving.served_at.items(), 2)
         values = {
@@ -237,7 +249,7 @@ class Postgres:
             "served_at": served_at,
             "queues": None if serving.reach.queues is None else list(serving.reach.queues),
             "apart": list(serving.reach.apart),
-            "empty": empty,
+            "retires": bool(serving.empty),
             "reached": serving.reached,
             "pool": serving.pool,
         }
@@ -365,6 +377,10 @@ class Postgres:
     def listen(self) -> Listener:
         return notifications.NotificationListener()
 
+    def _is_outermost(self) -> bool:
+        """Whether the `atomic` block that a verb began is the whole transaction."""
+        return self._connection.commit_on_exit and not self._connection.savepoint_ids
+
     @contextmanager
     def _together(self) -> Iterator[None]:
         """Statements inside are sent at once, and what they answer is read after."""
@@ -389,6 +405,11 @@ def _columns(rows: Collection[Sequence[Any]], width: int) -> list[list[Any]]:
 
 def _named(figures: Sequence[float]) -> dict[str, float]:
     return dict(zip(FIGURES, figures, strict=True))
+
+
+def _lane_shares(rows: Iterable[Sequence[Any]]) -> list[LaneShare]:
+    """Of rows that name a lane once for each of its heads."""
+    return [LaneShare(*lane) for lane in dict.fromkeys(tuple(row[:-2]) for row in rows)]
 
 
 def _pools(pool: str) -> list[str]:

@@ -176,16 +176,30 @@ PAUSES = """
       AND (expires_at IS NULL OR expires_at > coalesce(%s::timestamptz, clock_timestamp()))
 """
 READY_LANES = f"""
-    SELECT lane.id, lane.tenant_id, tenant.slug, lane.queue, lane.virtual_time, lane.served_at,
-           tenant.weight,
-           CASE WHEN tenant.max_in_flight IS NOT NULL THEN tenant.max_in_flight - (
-               SELECT count(*) FROM scheduling_lease AS lease WHERE lease.tenant_id = lane.tenant_id)
-           END
-    FROM {{lanes}} AS lane
-    JOIN tenants_tenant AS tenant ON tenant.id = lane.tenant_id
-    WHERE lane.readiness = {READY} {{which}}
-    ORDER BY lane.virtual_time, lane.served_at, lane.id
-    LIMIT %(limit)s OFFSET %(skip)s
+    SELECT lane.*, head.task_id, head.due_at
+    FROM (
+        SELECT lane.id, lane.tenant_id, tenant.slug, lane.queue, lane.virtual_time, lane.served_at,
+               tenant.weight,
+               CASE WHEN tenant.max_in_flight IS NOT NULL THEN tenant.max_in_flight - (
+                   SELECT count(*) FROM scheduling_lease AS lease
+                   WHERE lease.tenant_id = lane.tenant_id)
+               END
+        FROM {{lanes}} AS lane
+        JOIN tenants_tenant AS tenant ON tenant.id = lane.tenant_id
+        WHERE lane.readiness = {READY} {{which}}
+        ORDER BY lane.virtual_time, lane.served_at, lane.id
+        LIMIT %(limit)s OFFSET %(skip)s
+    ) AS lane
+    LEFT JOIN LATERAL (
+        SELECT schedule.task_id, schedule.priority, schedule.due_at
+        FROM scheduling_schedule AS schedule
+        WHERE schedule.lane_id = lane.id AND schedule.readiness = {READY}
+        ORDER BY schedule.priority DESC, schedule.due_at, schedule.task_id
+        LIMIT %(heads)s
+        FOR UPDATE SKIP LOCKED
+    ) AS head ON true
+    ORDER BY lane.virtual_time, lane.served_at, lane.id,
+             head.priority DESC, head.due_at, head.task_id
 """
 READY_LANES_ANY_QUEUE = READY_LANES.format(
     lanes="scheduling_lane", which="AND lane.queue <> ALL(%(apart)s::text[])"
@@ -376,11 +390,15 @@ HOLD_LANES = f"""
     UPDATE scheduling_lane AS lane SET readiness = {HELD} FROM free WHERE lane.id = free.id
 """
 LOCK_EMPTY_LANES = """
-    SELECT id FROM scheduling_lane WHERE id = ANY(%s) ORDER BY id FOR UPDATE SKIP LOCKED
-"""
+    SELECT set_config('rentroll.locked', array_agg(lane.id)::text, true)
+    FROM (SELECT id FROM scheduling_lane WHERE id = ANY(%s) ORDER BY id FOR UPDATE SKIP LOCKED) AS lane
+"""  # those that were free, in a setting of the transaction: so the next statement needs no answer to this one
 SERVE_LANES = f"""
     WITH moved AS (
         UPDATE scheduling_dispatch SET virtual_time = %(reached)s WHERE pool = %(pool)s
+    ), locked AS MATERIALIZED (
+        SELECT unnest(nullif(current_setting('rentroll.locked', true), '')::bigint[]) AS id
+        WHERE %(retires)s
     ), free AS (
         SELECT id, tenant_id FROM scheduling_lane
         WHERE tenant_id = ANY(%(tenants)s) AND readiness = {READY}
@@ -391,7 +409,7 @@ SERVE_LANES = f"""
     UPDATE scheduling_lane AS lane
     SET virtual_time = turn.virtual_time,
         served_at = coalesce(served.at, lane.served_at),
-        readiness = CASE WHEN lane.id = ANY(%(empty)s) AND (
+        readiness = CASE WHEN lane.id IN (SELECT id FROM locked) AND (
             SELECT schedule.task_id FROM scheduling_schedule AS schedule
             WHERE schedule.lane_id = lane.id AND schedule.readiness = {READY}
             ORDER BY schedule.priority DESC, schedule.due_at, schedule.task_id LIMIT 1

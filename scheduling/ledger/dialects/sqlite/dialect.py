@@ -141,7 +141,9 @@ class SQLite:
         """The transaction is the turn."""
         return now or self.now()
 
-    def begin_claim(self, reach: Reach, limit: int, now: datetime | None, pool: str) -> Turn:
+    def begin_claim(
+        self, reach: Reach, limit: int, now: datetime | None, pool: str, heads: int
+    ) -> Turn:
         """A claim that finds nothing writes nothing, and syncs nothing."""
         row = self._run(sql.REACHED, [pool]).fetchone()
         if row is None:
@@ -152,6 +154,7 @@ class SQLite:
             at=now,
             pauses=list(self._run(sql.PAUSES, [_text(now)])),
             lanes=self.ready_lanes(reach, 0, limit),
+            heads=None,  # they are looked for when it is known how many are wanted
         )
 
     def ready_lanes(self, reach: Reach, skip: int, limit: int) -> list[LaneShare]:
