@@ -1,5 +1,6 @@
 """What the guides for those who write tasks show works as it is written there."""
 
+import doctest
 import re
 import unittest
 from collections.abc import Iterator
@@ -152,6 +153,15 @@ def test_each_generation_writes_to_a_place_of_its_own() -> None:
     key = result.return_value["key"]
     assert key.endswith("/1.pdf")
     assert FENCING["store"][key] == "report march"
+
+
+def test_guide_to_recurring_tasks_shows_what_rules_do() -> None:
+    page = DOCS / "recurring.md"
+    session = "\n".join(re.findall(r"```pycon\n(.*?)```", page.read_text(), re.DOTALL))
+    shown = doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0)
+    results = doctest.DocTestRunner().run(shown)
+    assert results.attempted > 5
+    assert results.failed == 0
 
 
 def test_guide_to_testing_is_a_test_that_passes() -> None:

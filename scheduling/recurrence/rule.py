@@ -81,6 +81,10 @@ class Recurrence:
         until_the_end = takewhile(lambda each: each.at < end, self._walk(start))
         return (each for each in until_the_end if skipped or each.dst is not Dst.SKIPPED)
 
+    def since(self, instant: datetime) -> Iterator[Instant]:
+        """The instants at or after one, as `after`."""
+        return self.after(max(instant, zones.EARLIEST) - _INSTANT)
+
     def _walk(self, start: datetime) -> Iterator[Instant]:
         if self.cron is None:
             return walks.interval(*self._interval, self.zone, start)

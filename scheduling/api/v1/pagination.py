@@ -21,11 +21,14 @@ class Page:
 
     def next_address(self, request: HttpRequest) -> str | None:
         """The same list further on, relative to this host: a proxy may know it by another name."""
-        if self.next_cursor is None:
-            return None
-        query = request.GET.copy()
-        query["cursor"] = str(self.next_cursor)
-        return f"{request.path}?{query.urlencode()}"
+        return None if self.next_cursor is None else further_on(request, str(self.next_cursor))
+
+
+def further_on(request: HttpRequest, cursor: str) -> str:
+    """The address of the same list from a cursor on."""
+    query = request.GET.copy()
+    query["cursor"] = cursor
+    return f"{request.path}?{query.urlencode()}"
 
 
 def page(

@@ -23,6 +23,7 @@ from rest_framework.settings import api_settings
 from scheduling import errors
 from scheduling.api.v1 import trouble
 from scheduling.api.v1.kinds import Kind
+from scheduling.recurrence import InvalidRecurrence
 from tenants.permissions import MissingScope, WrongTenant
 
 MEDIA_TYPE = "application/problem+json"
@@ -169,6 +170,37 @@ def _(error: errors.Overloaded) -> Problem:
 def _(error: Exception) -> Problem:
     detail = "The ledger does not answer or has no room. Nothing was changed; try again."
     return Refused(Kind.UNAVAILABLE, detail).problem
+
+
+@problem_of.register
+def _(error: InvalidRecurrence) -> Problem:
+    return invalid({error.field: error.message})
+
+
+@problem_of.register
+def _(error: errors.UnknownRecurring) -> Problem:
+    return Problem(Kind.UNKNOWN_RECURRING_TASK, "No recurring task with this id belongs to you.")
+
+
+@problem_of.register
+def _(error: errors.NameTaken) -> Problem:
+    return Problem(Kind.NAME_TAKEN, str(error))
+
+
+@problem_of.register
+def _(error: errors.Changed) -> Problem:
+    return Problem(Kind.CHANGED, str(error))
+
+
+@problem_of.register
+def _(error: errors.DeclaredInCode) -> Problem:
+    return Problem(Kind.DECLARED_IN_CODE, str(error))
+
+
+@problem_of.register
+def _(error: errors.Overlapping) -> Problem:
+    task_id = str(error.task_id) if error.task_id else None
+    return Problem(Kind.OVERLAPPING, str(error), {"task_id": task_id})
 
 
 # HTTP

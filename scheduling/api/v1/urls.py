@@ -10,6 +10,19 @@ from scheduling.api.v1.explain import ExplainView
 from scheduling.api.v1.leases import ClaimView, RenewView, SettleView
 from scheduling.api.v1.limits import LimitsView, QueuesView
 from scheduling.api.v1.openapi import OpenApiView
+from scheduling.api.v1.recurring_tasks import (
+    PauseView,
+    RecurringTasksView,
+    RecurringTaskView,
+    ResumeView,
+)
+from scheduling.api.v1.recurring_ticks import (
+    BackfillView,
+    PreviewView,
+    RunNowView,
+    StoredPreviewView,
+    TicksView,
+)
 from scheduling.api.v1.tasks import CancelView, RedriveView, TasksView, TaskView
 
 urlpatterns = [
@@ -21,6 +34,28 @@ urlpatterns = [
     path("tasks/<str:task_id>/explain", ExplainView.as_view(), name="task-explain"),
     path("tasks/<str:task_id>/cancel", CancelView.as_view(), name="task-cancel"),
     path("tasks/<str:task_id>/redrive", RedriveView.as_view(), name="task-redrive"),
+    path("recurring-tasks", RecurringTasksView.as_view(), name="recurring-tasks"),
+    path("recurring-tasks/preview", PreviewView.as_view(), name="recurring-preview"),
+    path(
+        "recurring-tasks/<str:recurring_task_id>",
+        RecurringTaskView.as_view(),
+        name="recurring-task",
+    ),
+    *(
+        path(
+            f"recurring-tasks/<str:recurring_task_id>/{name}",
+            view.as_view(),
+            name=f"recurring-task-{name}",
+        )
+        for name, view in {
+            "pause": PauseView,
+            "resume": ResumeView,
+            "run": RunNowView,
+            "backfill": BackfillView,
+            "preview": StoredPreviewView,
+            "ticks": TicksView,
+        }.items()
+    ),
     path("limits", LimitsView.as_view(), name="limits"),
     path("queues", QueuesView.as_view(), name="queues"),
     path("execution-control", ExecutionControlView.as_view(), name="execution-control"),

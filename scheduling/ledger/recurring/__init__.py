@@ -5,7 +5,7 @@ the tasks and `account` writes all of it in one transaction, with the row locked
 due, `release` for ticks that had to wait. `keep`, `pausing` and `by_hand` are what people ask for.
 """
 
-from scheduling.ledger.recurring.by_hand import backfill, run_now
+from scheduling.ledger.recurring.by_hand import backfill, backfill_preview, run_now
 from scheduling.ledger.recurring.fire import fire_due
 from scheduling.ledger.recurring.keep import create_recurring, delete_recurring, edit_recurring
 from scheduling.ledger.recurring.pausing import pause_recurring
@@ -17,6 +17,7 @@ __all__ = [
     "Fired",
     "NewRecurring",
     "backfill",
+    "backfill_preview",
     "create_recurring",
     "delete_recurring",
     "edit_recurring",

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from scheduling.errors import InvalidTask, Overlapping
+from scheduling.errors import InvalidTask, Overlapping, UnknownRecurring
 from scheduling.ledger import capacity, wake
 from scheduling.ledger.cancel import cancel
 from scheduling.ledger.dialects import dialect
@@ -95,29 +95,45 @@ def backfill(
     now = now or dialect().now()
     with transaction.atomic():
         row = locked(recurring_id)
-        instants, goes_on_from = _instants(row, start, end, limit)
-        taken = _taken(row, instants)
-        new = [at for at in instants if at not in taken]
+        missing, left_alone, goes_on_from = _missing(row, start, end, limit)
         Tick.objects.bulk_create(
             Tick(recurring=row, at=at, origin=Origin.BACKFILL, decided_at=now, look_at=now)
-            for at in new
+            for at in missing
         )
         wake.after_commit(wake.TICK)
     release_of(recurring_id, now)
-    fired = _fired(row, new)
-    return Backfilled(
-        fired=fired,
-        waiting=[at for at in new if at not in set(fired)],
-        left_alone=len(taken),
-        goes_on_from=goes_on_from,
-    )
+    fired = _fired(row, missing)
+    waiting = [at for at in missing if at not in set(fired)]
+    return Backfilled(missing, fired, waiting, left_alone, goes_on_from)
+
+
+def backfill_preview(
+    recurring_id: UUID, start: datetime, end: datetime, *, limit: int = BACKFILL_MOST
+) -> Backfilled:
+    """What `backfill` would make up for as things stand: `missing`. Changes nothing, and raises the same."""
+    if end < start:
+        raise InvalidTask({"end": "must not be earlier than start"})
+    row = RecurringTask.objects.filter(pk=recurring_id).first()
+    if row is None:
+        raise UnknownRecurring(recurring_id)
+    missing, left_alone, goes_on_from = _missing(row, start, end, limit)
+    return Backfilled(missing, (), (), left_alone, goes_on_from)
+
+
+def _missing(
+    row: RecurringTask, start: datetime, end: datetime, limit: int
+) -> tuple[list[datetime], int, datetime | None]:
+    """The instants without a task, how many have one, and the first that was not looked at."""
+    instants, goes_on_from = _instants(row, start, end, limit)
+    taken = _taken(row, instants)
+    return [at for at in instants if at not in taken], len(taken), goes_on_from
 
 
 def _instants(
     row: RecurringTask, start: datetime, end: datetime, limit: int
 ) -> tuple[list[datetime], datetime | None]:
     last = min(end, row.reached_at)
-    coming = takewhile(lambda each: each.at <= last, row.recurrence.after(start - A_MOMENT))
+    coming = takewhile(lambda each: each.at <= last, row.recurrence.since(start))
     instants: list[datetime] = []
     for each in coming:
         if len(instants) == limit:

@@ -94,7 +94,7 @@ def fill(row: RecurringTask, values: Mapping[str, Any]) -> None:
     faults |= _faults(values)
     for field in EDITABLE & values.keys():
         setattr(row, field, values[field])
-    if not faults:
+    if RULE.isdisjoint(faults):
         _choose_one_rule(row, values)
         try:
             _tidy(row, row.recurrence)

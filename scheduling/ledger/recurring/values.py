@@ -56,8 +56,10 @@ class Fired:
 
 @dataclass(frozen=True, slots=True)
 class Backfilled:
-    """What a backfill did with the instants of its range."""
+    """What a backfill did with the instants of its range, or would do."""
 
+    missing: Sequence[datetime]
+    """There was no task for them."""
     fired: Sequence[datetime]
     """A task was made at once."""
     waiting: Sequence[datetime]

@@ -2,7 +2,7 @@
 
 from scheduling.api.v1.idempotency import MAX_LENGTH
 from scheduling.api.v1.kinds import Kind
-from scheduling.api.v1.openapi import dead_letters, leases
+from scheduling.api.v1.openapi import dead_letters, leases, recurring
 from scheduling.api.v1.openapi.parts import (
     ACCEPTED,
     BODY,
@@ -169,4 +169,5 @@ PATHS: dict[str, dict[str, Operation]] = {
     },
     **dead_letters.PATHS,
     **leases.PATHS,
+    **recurring.PATHS,
 }
