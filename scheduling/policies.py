@@ -55,6 +55,6 @@ class Origin(StrEnum):
 
 
 PUNCTUAL = timedelta(seconds=60)
-"""A tick that is looked at no later than this is in time: so long may a restart take, whatever the catch-up."""
+"""A tick that is looked at sooner after its instant is in time: so long may a restart take, whatever the catch-up."""
 CATCHUP_WINDOW = timedelta(days=1)
 """How late a tick may still be made up for, unless the recurring task says otherwise."""

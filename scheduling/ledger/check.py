@@ -4,20 +4,17 @@ A violation is a sentence. Each check reads committed rows only; run it when not
 finds as "at some instant": the counts of a busy ledger move between two statements.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q
 
+from scheduling.ledger.recurring import invariants as of_recurring_tasks
+from scheduling.ledger.violations import SHOWN, Check, each
 from scheduling.models import Attempt, Intake, Lane, Lease, Outflow, Pause, Schedule, Task
 from scheduling.states import TERMINAL, UNCHARGED, Readiness, TaskState
 from tenants.models import Tenant
 
-SHOWN = 20
-"""Rows named per check; the first few tell what is wrong."""
-
-Check = Callable[[], Iterable[str]]
-CHECKS: list[Check] = []
+CHECKS: list[Check] = [*of_recurring_tasks.CHECKS]
 
 
 def violations() -> list[str]:
@@ -30,27 +27,21 @@ def check(function: Check) -> Check:
     return function
 
 
-def _each(rows: QuerySet[Any], say: str) -> Iterator[str]:
-    """Reads no more of a row than its name: the rest may be what is wrong with it."""
-    for row in rows.only("pk")[:SHOWN]:
-        yield f"{row!s}: {say}"
-
-
 @check
 def a_task_waits_exactly_while_it_is_queued() -> Iterator[str]:
     scheduled = Exists(Schedule.objects.filter(task=OuterRef("pk")))
     queued = Task.objects.filter(state=TaskState.QUEUED)
-    yield from _each(queued.filter(~scheduled), "queued, and has no schedule")
+    yield from each(queued.filter(~scheduled), "queued, and has no schedule")
     others = Task.objects.exclude(state=TaskState.QUEUED)
-    yield from _each(others.filter(scheduled), "has a schedule, and is not queued")
+    yield from each(others.filter(scheduled), "has a schedule, and is not queued")
 
 
 @check
 def a_task_is_leased_exactly_while_it_runs() -> Iterator[str]:
     leased = Exists(Lease.objects.filter(task=OuterRef("pk")))
     running = Task.objects.filter(state=TaskState.RUNNING)
-    yield from _each(running.filter(~leased), "running, and has no lease")
-    yield from _each(
+    yield from each(running.filter(~leased), "running, and has no lease")
+    yield from each(
         Task.objects.exclude(state=TaskState.RUNNING).filter(leased),
         "has a lease, and does not run",
     )
@@ -59,10 +50,10 @@ def a_task_is_leased_exactly_while_it_runs() -> Iterator[str]:
 @check
 def a_task_is_finished_exactly_when_it_is_over() -> Iterator[str]:
     unfinished = Q(finished_at=None)
-    yield from _each(
+    yield from each(
         Task.objects.filter(unfinished, state__in=list(TERMINAL)), "over, and has no end"
     )
-    yield from _each(
+    yield from each(
         Task.objects.exclude(state__in=list(TERMINAL)).filter(~unfinished),
         "has an end, and goes on",
     )
@@ -71,11 +62,11 @@ def a_task_is_finished_exactly_when_it_is_over() -> Iterator[str]:
 @check
 def every_row_belongs_to_a_task_and_a_lane() -> Iterator[str]:
     for model in (Schedule, Lease):
-        yield from _each(
+        yield from each(
             model.objects.filter(~Exists(Task.objects.filter(pk=OuterRef("task_id")))),
             f"a {model._meta.verbose_name} without a task",
         )
-        yield from _each(
+        yield from each(
             model.objects.filter(
                 ~Exists(
                     Lane.objects.filter(
@@ -91,15 +82,15 @@ def every_row_belongs_to_a_task_and_a_lane() -> Iterator[str]:
 
 @check
 def generations_increase_and_end_once() -> Iterator[str]:
-    yield from _each(
+    yield from each(
         Lease.objects.exclude(generation=F("task__generation")), "leased under an old generation"
     )
     ahead = Attempt.objects.filter(generation__gt=F("task__generation"))
-    yield from _each(ahead, "an attempt of a generation that was never claimed")
+    yield from each(ahead, "an attempt of a generation that was never claimed")
     ended = Exists(
         Attempt.objects.filter(task=OuterRef("task_id"), generation=OuterRef("generation"))
     )
-    yield from _each(Lease.objects.filter(ended), "leased under a generation that has ended")
+    yield from each(Lease.objects.filter(ended), "leased under a generation that has ended")
 
 
 @check
@@ -107,7 +98,7 @@ def every_generation_is_accounted_for() -> Iterator[str]:
     """Each claim ended in one attempt, or is in flight."""
     tasks = Task.objects.annotate(ends=Count("history", distinct=True))
     running = Q(state=TaskState.RUNNING)
-    yield from _each(
+    yield from each(
         tasks.filter(
             (running & ~Q(generation=F("ends") + 1)) | (~running & ~Q(generation=F("ends")))
         ),
@@ -124,16 +115,14 @@ def attempts_are_charged_once_and_within_the_allowance() -> Iterator[str]:
         distinct=True,
     )
     tasks = Task.objects.annotate(charged=charged)
-    yield from _each(
-        tasks.exclude(attempts=F("charged")), "charged with another number of attempts"
-    )
-    yield from _each(tasks.filter(attempts__gt=F("max_attempts")), "charged past its allowance")
+    yield from each(tasks.exclude(attempts=F("charged")), "charged with another number of attempts")
+    yield from each(tasks.filter(attempts__gt=F("max_attempts")), "charged past its allowance")
 
 
 @check
 def one_success_at_most() -> Iterator[str]:
     succeeded = Count("history", filter=Q(history__outcome="succeeded"), distinct=True)
-    yield from _each(Task.objects.annotate(wins=succeeded).filter(wins__gt=1), "succeeded twice")
+    yield from each(Task.objects.annotate(wins=succeeded).filter(wins__gt=1), "succeeded twice")
 
 
 @check
@@ -164,7 +153,7 @@ def counters_equal_recounts() -> Iterator[str]:
 @check
 def ready_work_is_in_a_lane_that_dispatch_sees() -> Iterator[str]:
     ready = Exists(Schedule.objects.filter(lane=OuterRef("pk"), readiness=Readiness.READY))
-    yield from _each(
+    yield from each(
         Lane.objects.filter(ready, readiness=Readiness.NOT_DUE), "has ready work, and is not ready"
     )
 
@@ -173,7 +162,7 @@ def ready_work_is_in_a_lane_that_dispatch_sees() -> Iterator[str]:
 def what_is_held_is_held_by_a_pause() -> Iterator[str]:
     """In force, or over and not cleared yet. A pause that went has left behind what it held, for ever."""
     over_lane = Pause.objects.filter(_covers("tenant") & _covers("queue"), name="")
-    yield from _each(
+    yield from each(
         Lane.objects.filter(~Exists(over_lane), readiness=Readiness.HELD),
         "held, and no pause is there that holds it",
     )
@@ -181,7 +170,7 @@ def what_is_held_is_held_by_a_pause() -> Iterator[str]:
         _covers("tenant", "lane__tenant") & _covers("queue", "lane__queue"),
         name=OuterRef("task__name"),
     )
-    yield from _each(
+    yield from each(
         Schedule.objects.filter(~Exists(over_task), readiness=Readiness.HELD),
         "held, and no pause is there that holds it",
     )

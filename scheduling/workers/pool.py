@@ -30,6 +30,7 @@ from scheduling.workers.presence import Presence
 from scheduling.workers.promoter import Promoter
 from scheduling.workers.reaper import Reaper
 from scheduling.workers.slots import Report, Slots
+from scheduling.workers.ticker import Ticker
 from scheduling.workers.timeouts import FOREVER, Watch
 
 logger = logging.getLogger(__name__)
@@ -66,11 +67,13 @@ class Pool:
         self._slots = Slots(options.threads, executor.execute, board, bell)
         self._heart = Heart(self._hand, options.lease)
         self._promoter = Promoter(self._look_for_work)
+        self._ticker = Ticker()
         self._claiming = Claiming(worker, options, self._hand, self._slots, self._watch)
         self._presence = Presence(worker, options)
         self._services: list[Service] = [
             self._presence,
             self._promoter,
+            self._ticker,
             self._claiming,
             Reaper(options.lease),
             Bookkeeper(),
@@ -166,6 +169,8 @@ class Pool:
             self._look_for_work()
         if wake.DUE in topics:
             self._promoter.look_now()
+        if wake.TICK in topics:
+            self._ticker.look_now()
         if wake.CANCEL in topics:
             self._heart.beat_now()
         if wake.PAUSE in topics:

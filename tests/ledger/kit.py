@@ -22,6 +22,7 @@ from scheduling.ledger.values import (
     Succeed,
     Verdict,
 )
+from scheduling.ledger.violations import Check
 from scheduling.models import Task
 from tenants.models import Tenant
 
@@ -86,7 +87,7 @@ def outcomes(task_id: UUID) -> list[str]:
     return list(task(task_id).history.values_list("outcome", flat=True))
 
 
-def violations_of(one_check: check.Check) -> list[str]:
+def violations_of(one_check: Check) -> list[str]:
     """What that check finds. It must be one of those that `violations` runs."""
     assert one_check in check.CHECKS
     return list(one_check())

@@ -5,7 +5,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from scheduling import ledger
-from scheduling.ledger import check
+from scheduling.ledger import check, violations
 from scheduling.models import Attempt, Lane, Lease, Schedule, Task
 from scheduling.states import Outcome, TaskState
 from tenants.models import Tenant
@@ -201,4 +201,4 @@ def test_a_ledger_with_a_thousand_faults_names_the_first_few(tenant_a: Tenant) -
     put(tenant_a, 100)
     Schedule.objects.all().delete()
     found = violations_of(check.a_task_waits_exactly_while_it_is_queued)
-    assert len(found) == check.SHOWN
+    assert len(found) == violations.SHOWN

@@ -7,7 +7,13 @@ due, `release` for ticks that had to wait. `keep`, `pausing` and `by_hand` are w
 
 from scheduling.ledger.recurring.by_hand import backfill, backfill_preview, run_now
 from scheduling.ledger.recurring.fire import fire_due
-from scheduling.ledger.recurring.keep import create_recurring, delete_recurring, edit_recurring
+from scheduling.ledger.recurring.form import check_recurring
+from scheduling.ledger.recurring.keep import (
+    create_recurring,
+    delete_recurring,
+    edit_recurring,
+    retire_recurring,
+)
 from scheduling.ledger.recurring.pausing import pause_recurring
 from scheduling.ledger.recurring.pruning import prune_ticks
 from scheduling.ledger.recurring.values import Backfilled, Fired, NewRecurring
@@ -18,11 +24,13 @@ __all__ = [
     "NewRecurring",
     "backfill",
     "backfill_preview",
+    "check_recurring",
     "create_recurring",
     "delete_recurring",
     "edit_recurring",
     "fire_due",
     "pause_recurring",
     "prune_ticks",
+    "retire_recurring",
     "run_now",
 ]

@@ -4,9 +4,11 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from uuid import UUID
 
+from scheduling.ledger.recurring.disabling import disable, task_or_disable
 from scheduling.ledger.recurring.look_back import busy_among, look_back, waiting_among
-from scheduling.ledger.recurring.make import make_tasks, new_task
+from scheduling.ledger.recurring.make import make_tasks
 from scheduling.ledger.recurring.plan import TOOK_ITS_PLACE, Plan, plan
 from scheduling.ledger.values import NewTask
 from scheduling.models import RecurringTask, Tick
@@ -22,11 +24,9 @@ STANDING = (
     "failures",
     "paused",
     "paused_reason",
-    "disabled_reason",
     "version",
 )
 """What a look changes of a row."""
-REASON_LENGTH = 500
 
 
 @dataclass(slots=True)
@@ -43,35 +43,39 @@ def account(
 ) -> Account:
     """Ticks, tasks and what comes next, for rows that are locked. A row that cannot be read is disabled.
 
-    Of silent rows, which are paused or disabled, only when told so: nothing of them is due.
+    Silent rows, which are paused or disabled, are left alone unless asked for: then what has come of them is told
+    as their `silent_until` says.
 
     Locks and writes in the order of every verb: intakes, tasks, lanes. The rows come before all of them.
     """
+    disabled = {row.pk for row in rows if row.disabled_reason}
     look_back(rows)
     busy, waiting = busy_among(rows), waiting_among(rows)
     plans: list[Plan] = []
     wanted: list[tuple[Tick, NewTask]] = []
     for row in rows:
-        if row.is_silent and not silent_ones_too:
-            continue
-        try:
-            task = new_task(row, now)
-            made = plan(row, now, is_busy=row.pk in busy, has_waiting=row.pk in waiting)
-        except Exception as error:
-            logger.exception("Recurring task %s (%s) is disabled.", row.pk, row.name)
-            disable(row, f"It cannot be read: {error}")
-        else:
-            plans.append(made)
-            wanted += [(tick, task) for tick in made.fire]
-    return _write(rows, plans, wanted, now)
+        task = None if row.is_silent else task_or_disable(row, now)
+        if task or (row.is_silent and silent_ones_too):
+            made = _plan(row, now, is_busy=row.pk in busy, has_waiting=row.pk in waiting)
+            plans += [made] if made else []
+            wanted += [(tick, task) for tick in made.fire] if made and task else []
+    fired = _write(plans, wanted, now)
+    save_standing([row for row in rows if row.pk in disabled or not row.disabled_reason])
+    return Account(fired, {made.row.pk for made in plans if made.goes_on})
 
 
-def _write(
-    rows: Sequence[RecurringTask],
-    plans: Sequence[Plan],
-    wanted: Sequence[tuple[Tick, NewTask]],
-    now: datetime,
-) -> Account:
+def _plan(row: RecurringTask, now: datetime, *, is_busy: bool, has_waiting: bool) -> Plan | None:
+    """None: the row cannot be followed, and is disabled."""
+    try:
+        return plan(row, now, is_busy=is_busy, has_waiting=has_waiting)
+    except Exception as error:
+        logger.exception("Recurring task %s (%s) is disabled.", row.pk, row.name)
+        disable(row, f"It cannot be followed: {error}")
+        return None
+
+
+def _write(plans: Sequence[Plan], wanted: Sequence[tuple[Tick, NewTask]], now: datetime) -> int:
+    """Tasks, and then the ticks that made them; how many."""
     fired, _ = make_tasks(wanted, now)
     replaced = [made.row for made in plans if made.replaces_waiting]
     if replaced:
@@ -84,12 +88,14 @@ def _write(
             expires_at=None,
         )
     Tick.objects.bulk_create([tick for made in plans for tick in made.ticks])
-    RecurringTask.objects.bulk_update(rows, STANDING)
-    return Account(fired, {made.row.pk for made in plans if made.goes_on})
+    return fired
 
 
-def disable(row: RecurringTask, reason: str) -> None:
-    """Here, and in the database once the row is saved."""
-    row.disabled_reason = reason[:REASON_LENGTH]
-    row.fires_at = None
-    row.version += 1
+def save_standing(rows: Sequence[RecurringTask]) -> None:
+    """What a look has changed. Those that stand alike in one statement: most of a batch has the same rule, and comes to the same."""
+    alike: dict[tuple[object, ...], list[UUID]] = {}
+    for row in rows:
+        alike.setdefault(tuple(getattr(row, field) for field in STANDING), []).append(row.pk)
+    for values, ids in alike.items():
+        standing = dict(zip(STANDING, values, strict=True))
+        RecurringTask.objects.filter(pk__among=ids).update(**standing)

@@ -8,12 +8,13 @@ import logging
 from datetime import datetime
 from uuid import UUID
 
-from django.db import DatabaseError, InterfaceError, OperationalError, transaction
+from django.db import DatabaseError, transaction
 
 from scheduling.ledger import capacity
 from scheduling.ledger.dialects import dialect
-from scheduling.ledger.recurring.account import STANDING, account, disable
-from scheduling.ledger.recurring.release import next_release, release_waiting
+from scheduling.ledger.recurring.account import account
+from scheduling.ledger.recurring.disabling import disable_refused, is_refusal
+from scheduling.ledger.recurring.release import next_release, release_waiting, waits
 from scheduling.ledger.recurring.values import Fired
 from scheduling.models import RecurringTask
 
@@ -32,19 +33,17 @@ def fire_due(*, limit: int = BATCH, now: datetime | None = None) -> Fired:
     """
     now = now or dialect().now()
     fired, looked_at = 0, 0
-    next_tick, next_wait = _next_tick(), next_release(now)
-    if any(at is not None and at <= now for at in (next_tick, next_wait)):
+    if waits(now) or is_due(now):
         capacity.require_room()
-    if next_wait is not None and next_wait <= now:
-        fired += release_waiting(now)
-        next_wait = next_release(now, has_looked=True)
-    if next_tick is not None and next_tick <= now:
+        fired = release_waiting(now)
         made, looked_at = _fire(now, limit)
         fired += made
-        next_tick = _next_tick()
-        next_wait = next_wait or next_release(now)
-    looks = [at for at in (next_tick, next_wait) if at is not None]
+    looks = [at for at in (_next_tick(), next_release(now)) if at is not None]
     return Fired(fired, looked_at, min(looks, default=None), now)
+
+
+def is_due(now: datetime) -> bool:
+    return RecurringTask.objects.due(now).exists()
 
 
 def _next_tick() -> datetime | None:
@@ -56,34 +55,30 @@ def _fire(now: datetime, limit: int) -> tuple[int, int]:
     """A batch; or one by one, when something in it is not to be stored: how many tasks, and of how many rows."""
     try:
         return _fire_batch(now, limit)
-    except (OperationalError, InterfaceError):
-        raise
-    except DatabaseError:
+    except DatabaseError as error:
+        if not is_refusal(error):
+            raise
         logger.exception("A batch of recurring tasks was refused; firing them one by one.")
-    ids = list(RecurringTask.objects.due(now).order_by("fires_at").values_list("pk", flat=True))
-    fired = [_fire_alone(pk, now) for pk in ids[:limit]]
-    return sum(fired), len(fired)
+    due = RecurringTask.objects.due(now).order_by("fires_at")
+    ids = list(due.values_list("pk", flat=True)[:limit])
+    return sum(_fire_alone(pk, now) for pk in ids), len(ids)
 
 
 def _fire_batch(now: datetime, limit: int, *, only: UUID | None = None) -> tuple[int, int]:
+    due = RecurringTask.objects.due(now).order_by("fires_at")
+    if only is not None:
+        due = due.filter(pk=only)
     with transaction.atomic():
-        due = RecurringTask.objects.due(now).order_by("fires_at")
-        if only is not None:
-            due = due.filter(pk=only)
         rows = list(due.select_for_update(skip_locked=True, no_key=True)[:limit])
         fired = account(rows, now).fired if rows else 0
     return fired, len(rows)
 
 
-def _fire_alone(pk: UUID, now: datetime) -> int:
+def _fire_alone(recurring_id: UUID, now: datetime) -> int:
     try:
-        return _fire_batch(now, 1, only=pk)[0]
-    except (OperationalError, InterfaceError):
-        raise
+        return _fire_batch(now, 1, only=recurring_id)[0]
     except DatabaseError as error:
-        logger.exception("Recurring task %s is disabled.", pk)
-        with transaction.atomic():
-            for row in RecurringTask.objects.select_for_update(no_key=True).filter(pk=pk):
-                disable(row, f"The database refuses its task: {error}")
-                row.save(update_fields=STANDING)
-    return 0
+        if not is_refusal(error):
+            raise
+        disable_refused(recurring_id, error)
+        return 0

@@ -84,6 +84,11 @@ MAY_BE_NONE: Mapping[str, Callable[[object], str | None]] = {
 }
 
 
+def check_recurring(values: Mapping[str, Any]) -> None:
+    """Return if a recurring task could be kept as it is asked for; its tenant aside. Raises InvalidTask."""
+    fill(RecurringTask(), values)
+
+
 def fill(row: RecurringTask, values: Mapping[str, Any]) -> None:
     """Put values into a row, tidied. Raises InvalidTask naming every field at fault, unknown ones as well.
 

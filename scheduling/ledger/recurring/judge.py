@@ -40,7 +40,7 @@ def judge(row: RecurringTask, due: Due, now: datetime, *, is_newest: bool) -> Ju
     if due.is_skipped:
         return LEFT_OUT
     late_by = now - due.fires_at
-    if late_by <= PUNCTUAL:
+    if late_by < PUNCTUAL:
         return IN_TIME
     catchup = Catchup(row.catchup)
     if catchup is Catchup.NONE:

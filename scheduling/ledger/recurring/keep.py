@@ -15,8 +15,10 @@ from scheduling.ledger.recurring.form import TIMING, fill
 from scheduling.ledger.recurring.rule import move_to
 from scheduling.ledger.recurring.values import NewRecurring
 from scheduling.models import RecurringTask, Tick
+from scheduling.policies import Origin, TickOutcome
 from tenants.models import Tenant
 
+NO_LONGER = "Code does not declare it any more."
 NOT_EDITABLE = {"tenant_id", "paused", "paused_reason"}
 CHUNK = 1000
 """Ticks that are deleted in one transaction."""
@@ -86,16 +88,36 @@ def _edit(row: RecurringTask, changes: Mapping[str, object], now: datetime) -> N
 
 
 def catch_up(row: RecurringTask, now: datetime) -> bool:
-    """Account for what has come of a row that is locked; whether that was all."""
-    if row.is_silent:
+    """Account for what has come of a row that is locked; False: for a part, and it takes another transaction."""
+    was_silent = row.is_silent
+    if was_silent:
         hush(row, now)
-    return not account([row], now, silent_ones_too=True).goes_on
+    done = account([row], now, silent_ones_too=was_silent)
+    return not done.goes_on and row.is_silent == was_silent
 
 
 def hush(row: RecurringTask, now: datetime) -> None:
     """What has come of a silent row, and was not accounted for before, was missed. The caller saves the row."""
     why = f"It was paused: {row.paused_reason}" if row.paused else row.disabled_reason
     row.silent_until, row.silent_because = now, why.removesuffix(": ")[:500]
+
+
+def retire_recurring(recurring_id: UUID, *, now: datetime | None = None) -> None:
+    """Disable one that code declares no longer. Whoever edits or resumes it then makes it their own."""
+    now = now or dialect().now()
+    with transaction.atomic():
+        row = locked(recurring_id)
+        row.declared_in_code, row.disabled_reason, row.fires_at = False, NO_LONGER, None
+        row.version += 1
+        row.save()
+        miss_what_waits(row, NO_LONGER, now)
+
+
+def miss_what_waits(row: RecurringTask, reason: str, now: datetime) -> None:
+    """Of the rule. What somebody asked for waits on."""
+    Tick.objects.waiting().filter(recurring=row, origin=Origin.RULE).update(
+        outcome=TickOutcome.MISSED, reason=reason, decided_at=now, look_at=None, expires_at=None
+    )
 
 
 def delete_recurring(recurring_id: UUID, *, version: int | None = None) -> None:

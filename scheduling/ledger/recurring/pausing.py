@@ -7,10 +7,9 @@ from django.db import transaction
 
 from scheduling.ledger import wake
 from scheduling.ledger.dialects import dialect
-from scheduling.ledger.recurring.keep import hush, locked, require_version
+from scheduling.ledger.recurring.keep import hush, locked, miss_what_waits, require_version
 from scheduling.ledger.recurring.rule import move_to
-from scheduling.models import RecurringTask, Tick
-from scheduling.policies import Origin, TickOutcome
+from scheduling.models import RecurringTask
 
 
 def pause_recurring(
@@ -51,10 +50,3 @@ def _resume(row: RecurringTask, now: datetime) -> None:
         hush(row, now)
     row.paused, row.paused_reason, row.disabled_reason, row.failures = False, "", "", 0
     move_to(row, row.reached_at)
-
-
-def miss_what_waits(row: RecurringTask, reason: str, now: datetime) -> None:
-    """Of the rule. What somebody asked for waits on."""
-    Tick.objects.waiting().filter(recurring=row, origin=Origin.RULE).update(
-        outcome=TickOutcome.MISSED, reason=reason, decided_at=now, look_at=None, expires_at=None
-    )

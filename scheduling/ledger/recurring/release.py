@@ -4,14 +4,19 @@ from collections.abc import Iterable
 from datetime import datetime
 from uuid import UUID
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from scheduling.ledger.cancel import cancel
-from scheduling.ledger.recurring.account import STANDING, disable
+from scheduling.ledger.recurring.account import save_standing
+from scheduling.ledger.recurring.disabling import (
+    disable_refused,
+    is_refusal,
+    task_or_disable,
+)
 from scheduling.ledger.recurring.judge import of_use_until
 from scheduling.ledger.recurring.look_back import UNFINISHED, busy_among, look_back, may_overlap
-from scheduling.ledger.recurring.make import TRY_AGAIN, make_tasks, new_task
+from scheduling.ledger.recurring.make import TRY_AGAIN, make_tasks
 from scheduling.ledger.recurring.plan import FIRES
 from scheduling.ledger.topics import SLOWEST_LOOK
 from scheduling.models import RecurringTask, Tick
@@ -22,17 +27,20 @@ ROWS = 50
 CONSIDERED = 1000
 
 
-def next_release(now: datetime, *, has_looked: bool = False) -> datetime | None:
-    """When to look at what waits. None: nothing does.
+def waits(now: datetime) -> bool:
+    """Whether any tick waits that is to be looked at."""
+    return Tick.objects.waiting().filter(look_at__lte=now).exists()
+
+
+def next_release(now: datetime) -> datetime | None:
+    """When to look again at what waits. None: nothing does.
 
     Nobody is told when a task is over, so that settling costs nothing more: what waits for that is looked at
-    about once a second, for as long as anything waits.
+    once a second, for as long as anything waits.
     """
     waiting = Tick.objects.waiting().order_by("look_at")
     look_at = waiting.values_list("look_at", flat=True).first()
-    if look_at is None or not has_looked:
-        return look_at
-    return max(look_at, now + SLOWEST_LOOK)
+    return look_at and max(look_at, now + SLOWEST_LOOK)
 
 
 def release_waiting(now: datetime, *, rows: int = ROWS) -> int:
@@ -54,28 +62,29 @@ def release_waiting(now: datetime, *, rows: int = ROWS) -> int:
 def release_of(recurring_id: UUID, now: datetime) -> tuple[int, bool]:
     """The ticks of one row whose turn it is; how many made a task, and whether the tenant is at a limit.
 
-    Nothing while another process holds the row.
+    Nothing while another process holds the row. It is disabled when the database refuses what it comes to.
     """
-    with transaction.atomic():
-        rows = RecurringTask.objects.filter(pk=recurring_id, paused=False, disabled_reason="")
-        row = rows.select_for_update(skip_locked=True, no_key=True).first()
-        if row is None:
-            return 0, False
-        look_back([row])
-        fired, is_full = _release(row, now)
-        row.save(update_fields=STANDING)
-    return fired, is_full
+    try:
+        with transaction.atomic():
+            rows = RecurringTask.objects.filter(pk=recurring_id, paused=False, disabled_reason="")
+            row = rows.select_for_update(skip_locked=True, no_key=True).first()
+            return _release(row, now) if row else (0, False)
+    except DatabaseError as error:
+        if not is_refusal(error):
+            raise
+        disable_refused(recurring_id, error)
+        return 0, False
 
 
 def _release(row: RecurringTask, now: datetime) -> tuple[int, bool]:
+    look_back([row])
+    save_standing([row])
     if row.paused or busy_among([row]):
         return 0, False
-    ticks = _in_turn(row, now)
-    try:
-        task = new_task(row, now)
-    except ValueError as error:
-        disable(row, f"It cannot be read: {error}")
+    task = task_or_disable(row, now)
+    if task is None:
         return 0, False
+    ticks = _in_turn(row, now)
     for tick in ticks:
         if tick.expires_at is None and tick.origin == Origin.RULE:
             tick.expires_at = of_use_until(row, now)
@@ -112,16 +121,14 @@ def _unfinished() -> QuerySet[Tick]:
 
 def _cancel_what_is_in_the_way() -> None:
     """Of `cancel_other`. Asked for again when whoever asked first died before that was committed."""
-    waiting = _active(Tick.objects.waiting()).filter(recurring=OuterRef("recurring"))
+    waiting = _active(Tick.objects.waiting()).filter(recurring__overlap=Overlap.CANCEL_OTHER)
+    recurring_ids = set(waiting.values_list("recurring_id", flat=True)[:CONSIDERED])
+    if not recurring_ids:
+        return
     in_the_way = Tick.objects.open().filter(
-        Exists(waiting),
-        recurring__overlap=Overlap.CANCEL_OTHER,
-        task__state__in=UNFINISHED,
-        task__cancel_requested_at=None,
+        recurring__in=recurring_ids, task__state__in=UNFINISHED, task__cancel_requested_at=None
     )
-    task_ids = list(in_the_way.values_list("task__pk", flat=True)[:CONSIDERED])
-    if task_ids:
-        cancel(task_ids)
+    cancel(list(in_the_way.values_list("task__pk", flat=True)[:CONSIDERED]))
 
 
 def _give_up_on_what_is_late(now: datetime) -> None:

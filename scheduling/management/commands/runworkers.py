@@ -2,6 +2,7 @@
 
 import os
 from argparse import ArgumentTypeError
+from collections.abc import Callable
 from datetime import timedelta
 from threading import Event
 from typing import Any
@@ -11,7 +12,7 @@ from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 
-from scheduling import checks, clock, tables
+from scheduling import checks, clock, recurring, tables
 from scheduling.workers.options import Options
 from scheduling.workers.outage import Outage
 from scheduling.workers.supervisor import Supervisor
@@ -65,6 +66,7 @@ class Command(BaseCommand):
         require_local(options["queues"])
         self.check(tags=[Tags.database], databases=[DEFAULT_DB_ALIAS])  # not among the usual ones
         require_tables()
+        until_the_ledger_answers(recurring.sync)
         require_own_sessions()
         connections.close_all()  # whatever was asked so far, the supervisor forks
         Supervisor(
@@ -88,12 +90,18 @@ def require_local(queues: frozenset[str] | None) -> None:
 
 def require_tables() -> None:
     """Wait for a ledger that does not answer yet; refuse one whose tables are not this code's."""
+    try:
+        until_the_ledger_answers(tables.require_fit)
+    except tables.TablesDiffer as error:
+        raise Wrong(str(error)) from error
+
+
+def until_the_ledger_answers(step: Callable[[], None]) -> None:
+    """Do a step that may be done again."""
     outage = Outage()
     while True:
         try:
-            tables.require_fit()
-        except tables.TablesDiffer as error:
-            raise Wrong(str(error)) from error
+            step()
         except OperationalError as error:
             outage.go_on(error)
             Event().wait(max(outage.try_again_at - clock.monotonic(), 0.0))

@@ -1,0 +1,49 @@
+"""Disabling a recurring task that cannot fire, so that it stands in nobody's way and says why."""
+
+import logging
+from datetime import datetime
+from uuid import UUID
+
+from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db.models import F
+
+from scheduling.ledger.recurring.make import new_task
+from scheduling.ledger.values import NewTask
+from scheduling.models import RecurringTask
+
+logger = logging.getLogger(__name__)
+
+REASON_LENGTH = 500
+
+
+def disable(row: RecurringTask, reason: str) -> None:
+    """Here and in the ledger, where nothing else of the row is written: what it holds may be what is wrong."""
+    row.disabled_reason, row.fires_at = reason[:REASON_LENGTH], None
+    _disable(row.pk, reason)
+
+
+def disable_refused(recurring_id: UUID, error: DatabaseError) -> None:
+    """What it came to cannot be stored. Outside of the transaction that failed."""
+    logger.error("Recurring task %s is disabled: %s", recurring_id, error)
+    _disable(recurring_id, f"The database refuses what it comes to: {error}")
+
+
+def _disable(recurring_id: UUID, reason: str) -> None:
+    RecurringTask.objects.filter(pk=recurring_id).update(
+        disabled_reason=reason[:REASON_LENGTH], fires_at=None, version=F("version") + 1
+    )
+
+
+def is_refusal(error: DatabaseError) -> bool:
+    """Whether the database answered, and would not store what it was given."""
+    return not isinstance(error, OperationalError | InterfaceError)
+
+
+def task_or_disable(row: RecurringTask, now: datetime) -> NewTask | None:
+    """What the row makes. None: it cannot be read, and is disabled."""
+    try:
+        return new_task(row, now)
+    except Exception as error:
+        logger.exception("Recurring task %s (%s) is disabled.", row.pk, row.name)
+        disable(row, f"It cannot be read: {error}")
+        return None

@@ -1,0 +1,40 @@
+"""Fires the ticks of recurring tasks, at the instant at which each is due."""
+
+from datetime import timedelta
+
+from scheduling import clock, ledger
+from scheduling.errors import Overloaded
+from scheduling.ledger.wake import SLOWEST_LOOK
+
+BUSY_LOOK = timedelta(milliseconds=100)
+"""When to look again for what is due, and in the hands of another process."""
+
+
+class Ticker:
+    """One in every worker process; whichever is first does it, and the ledger lets each tick be fired once.
+
+    It runs in the pool's thread and needs no slot, so handlers that take all of them hold up no tick.
+    """
+
+    def __init__(self) -> None:
+        self.due_at = 0.0
+
+    def look_now(self) -> None:
+        """Something may be due sooner than was known."""
+        self.due_at = 0.0
+
+    def run(self) -> None:
+        """One batch; the next one at once when there is more, after whatever else the pool has to do."""
+        try:
+            wait = self._fire()
+        except Overloaded as full:
+            wait = full.retry_after
+        self.due_at = clock.monotonic() + wait.total_seconds()
+
+    def _fire(self) -> timedelta:
+        """Until when to wait. Never longer than the slowest look, since the time of day may be set."""
+        fired = ledger.fire_due()
+        if fired.next_look is None:
+            return SLOWEST_LOOK
+        least = timedelta(0) if fired.fired or fired.looked_at else BUSY_LOOK
+        return min(SLOWEST_LOOK, max(fired.next_look - fired.now, least))
