@@ -11,7 +11,7 @@ from scheduling.ledger import capacity, wake
 from scheduling.ledger.cancel import cancel
 from scheduling.ledger.dialects import dialect
 from scheduling.ledger.recurring.keep import locked
-from scheduling.ledger.recurring.look_back import UNFINISHED, look_back
+from scheduling.ledger.recurring.look_back import UNFINISHED, look_back, may_overlap
 from scheduling.ledger.recurring.make import make_tasks, new_task
 from scheduling.ledger.recurring.release import release_of
 from scheduling.ledger.recurring.values import Backfilled
@@ -27,7 +27,8 @@ def run_now(recurring_id: UUID, *, now: datetime | None = None) -> UUID:
     """Make a task of it at once; its id. Also while it is paused or disabled: somebody asks for it.
 
     It is no tick of the rule, and shifts none; a later tick finds it unfinished as it would any other.
-    Raises UnknownRecurring, what enqueueing raises, and Overlapping when one run at a time is allowed.
+    Raises UnknownRecurring, what enqueueing raises, and Overlapping while one is not over and may not be overlapped;
+    with `cancel_other` that one has been asked to stop by then.
     """
     capacity.require_room()
     now = now or dialect().now()
@@ -60,7 +61,7 @@ def _cancel_others(recurring_id: UUID) -> None:
 
 
 def _require_turn(row: RecurringTask) -> None:
-    if Overlap(row.overlap) in (Overlap.ALLOW, Overlap.CANCEL_OTHER):
+    if may_overlap(row):
         return
     unfinished = Tick.objects.open().filter(recurring=row, task__state__in=UNFINISHED)
     first = unfinished.order_by("at").values_list("task_id", flat=True).first()
