@@ -4,7 +4,7 @@ Counts of that kind are added up over minutes, tenants and processes, and of eve
 long most of them took: a histogram, as Prometheus means it.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -27,6 +27,11 @@ UP_TO = {
 BOUNDS = tuple(UP_TO.values())
 
 
+def place(seconds: float, bounds: Sequence[float] = BOUNDS) -> int:
+    """Which of the bounds is the first that it is no longer than; one more than there are, if it is longer."""
+    return bisect_left(bounds, seconds)
+
+
 def counts(seconds: Iterable[float], bounds: Sequence[float] = BOUNDS) -> tuple[int, ...]:
     """How many there are up to each bound, that bound included; so each count holds the one before."""
     ordered = sorted(seconds)
@@ -35,7 +40,7 @@ def counts(seconds: Iterable[float], bounds: Sequence[float] = BOUNDS) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How a number of durations are spread."""
+    """How a number of durations are spread. Two of the same bounds can be added up."""
 
     up_to: Mapping[float, float]
     """How many were no longer than so many seconds; in the order of the bounds."""
@@ -43,6 +48,13 @@ class Spread:
     """All of them."""
     seconds: float
     """All of them together."""
+
+    def __add__(self, other: "Spread") -> "Spread":
+        return Spread(
+            {bound: count + other.up_to[bound] for bound, count in self.up_to.items()},
+            self.count + other.count,
+            self.seconds + other.seconds,
+        )
 
     def quantile(self, share: float) -> float | None:
         """What that share of them, between 0 and 1, did not take longer than, in seconds. None: there are none.

@@ -9,6 +9,7 @@ from scheduling.ledger.claim import LEASE, Claims, claim
 from scheduling.ledger.control import control, pause, resume
 from scheduling.ledger.enqueue import enqueue
 from scheduling.ledger.explain import HOLDS, Explanation, Why, explain
+from scheduling.ledger.paces import write_paces, write_paces_now_and_then
 from scheduling.ledger.progress import Progress
 from scheduling.ledger.promote import Promotion, promote
 from scheduling.ledger.prune import Pruning, prune, prune_throughput
@@ -131,4 +132,6 @@ __all__ = [
     "settle_with",
     "sign_off",
     "workers_known_gone",
+    "write_paces",
+    "write_paces_now_and_then",
 ]

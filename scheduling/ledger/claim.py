@@ -13,6 +13,7 @@ from django.db import transaction
 from scheduling.ledger.bury import bury
 from scheduling.ledger.dialects import Dialect, Head, LaneShare, Reach, Serving, Started, dialect
 from scheduling.ledger.kill_switch import KillSwitch
+from scheduling.ledger.paces import timed
 from scheduling.ledger.stride import Round, plan
 from scheduling.ledger.values import Claim
 from scheduling.models import Dispatch
@@ -38,6 +39,7 @@ class Claims:
     """True: there may be more than was found; look again within milliseconds."""
 
 
+@timed("claim")
 def claim(
     worker: UUID,
     *,

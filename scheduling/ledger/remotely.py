@@ -11,6 +11,7 @@ from django.db import transaction
 
 from scheduling.ledger.claim import LEASE
 from scheduling.ledger.dialects import dialect
+from scheduling.ledger.paces import timed
 from scheduling.ledger.progress import Progress
 from scheduling.ledger.refuse import refuse
 from scheduling.ledger.renew import NOTHING_NEW, Fence, renew_tokens
@@ -31,6 +32,7 @@ def renew_remotely(
     return renew_tokens(tokens, lease=lease, progress=progress, now=now)
 
 
+@timed("settle")
 def settle_remotely(
     worker: UUID, said: Mapping[Fence, Verdict], *, now: datetime | None = None
 ) -> Settling:

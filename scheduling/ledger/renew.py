@@ -11,6 +11,7 @@ from django.db import transaction
 
 from scheduling.ledger.claim import LEASE
 from scheduling.ledger.dialects import Token, dialect
+from scheduling.ledger.paces import timed
 from scheduling.ledger.progress import Progress
 from scheduling.ledger.refuse import refuse
 from scheduling.ledger.settle import token_of
@@ -45,6 +46,7 @@ def renew(
     return renew_tokens(tokens, lease=lease, progress=news, now=now)
 
 
+@timed("renew")
 def renew_tokens(
     tokens: Sequence[Token],
     *,

@@ -12,6 +12,7 @@ from django.db import transaction
 from scheduling.ledger.dialects import Dialect, Ending, LeaseEnded, Standing, Token, dialect
 from scheduling.ledger.enqueue import place
 from scheduling.ledger.minutes import minute_of
+from scheduling.ledger.paces import timed
 from scheduling.ledger.refuse import refuse
 from scheduling.ledger.tally import tallies_of
 from scheduling.ledger.values import Claim, Settled, Settlement, Settling, Stale, Succeed, Verdict
@@ -20,6 +21,7 @@ from scheduling.models import Attempt
 from scheduling.states import Outcome, TaskState
 
 
+@timed("settle")
 def settle(settlements: Sequence[Settlement], *, now: datetime | None = None) -> Settling:
     """End each claim with its verdict. Those whose lease is no longer theirs are refused and recorded.
 

@@ -14,11 +14,12 @@ from django.conf import settings
 from django.db.models import Count, Min, Q
 from django.db.models.functions import Coalesce
 
-from scheduling.ledger import storage, totals
+from scheduling.ledger import paces, storage, totals
 from scheduling.ledger.dialects import FIGURES, dialect
 from scheduling.ledger.kill_switch import KillSwitch
 from scheduling.models import Lane, Lease, Pause, Schedule, Task, WorkerProcess
 from scheduling.models.worker import SILENT_AFTER
+from scheduling.spread import Spread
 from scheduling.states import Readiness
 from tenants.models import Tenant
 
@@ -65,6 +66,8 @@ class Survey:
     workers: Sequence[WorkerProcess]
     overdue_leases: int
     """Run out, and not ended yet."""
+    paces: Mapping[str, Spread]
+    """What calls of each verb took, as `paces.read` tells it."""
     sizes: Mapping[str, int]
     """Bytes, as `storage.sizes` tells them."""
 
@@ -106,6 +109,7 @@ def survey(now: datetime | None = None) -> Survey:
         pauses=pauses,
         workers=list(WorkerProcess.objects.order_by("host", "pid")),
         overdue_leases=Lease.objects.filter(expires_at__lt=now).count(),
+        paces=paces.read(),
         sizes=storage.sizes(),
     )
 

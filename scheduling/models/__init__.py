@@ -5,6 +5,7 @@ from scheduling.models.attempt import Attempt, Refusal
 from scheduling.models.lane import Dispatch, Lane
 from scheduling.models.lease import Lease
 from scheduling.models.operator_action import OperatedTask, OperatorAction
+from scheduling.models.pace import Pace
 from scheduling.models.pause import Pause
 from scheduling.models.quota import Intake, Outflow
 from scheduling.models.recurring import RecurringTask, Tick
@@ -25,6 +26,7 @@ __all__ = [
     "OperatedTask",
     "OperatorAction",
     "Outflow",
+    "Pace",
     "Pause",
     "RecurringTask",
     "Refusal",

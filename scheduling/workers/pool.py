@@ -31,6 +31,7 @@ from scheduling.workers.promoter import Promoter
 from scheduling.workers.reaper import Reaper
 from scheduling.workers.slots import Report, Slots
 from scheduling.workers.ticker import Ticker
+from scheduling.workers.timekeeper import Timekeeper
 from scheduling.workers.timeouts import FOREVER, Watch
 
 logger = logging.getLogger(__name__)
@@ -77,6 +78,7 @@ class Pool:
             self._claiming,
             Reaper(options.lease),
             Bookkeeper(),
+            Timekeeper(),
         ]
         self._stops_at: float | None = None
         """When the grace period ends. None: nobody asked to stop."""
@@ -198,6 +200,7 @@ class Pool:
         """Leave the register. A ledger that does not answer keeps the entry until others find it gone."""
         self._ears.stop_listening()
         try:
+            ledger.write_paces()
             self._presence.end()
         except DatabaseTrouble as error:
             logger.warning("Could not sign off: %s", error)

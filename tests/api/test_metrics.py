@@ -13,16 +13,23 @@ from django.db import OperationalError, connection
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
-from scheduling import clock
-from scheduling.api.metrics.collector import METRICS, SURVEY_SECONDS, all_names
+from scheduling import clock, ledger
+from scheduling.api.metrics.collector import METRICS, SURVEY_SECONDS, all_names, all_series
 from scheduling.models import Lane
 from tenants.models import ApiToken, Tenant
 from tests.api.kit import Api, problem
-from tests.ledger.kit import failing, pause, put, run, say, take
+from tests.ledger.kit import at, failing, pause, put, run, say, take
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-LABELS = {SURVEY_SECONDS: (), **{metric.name: metric.labels for metric in METRICS}}
+LABELS = {
+    SURVEY_SECONDS: (),
+    **{
+        series: (*metric.labels, "le") if series.endswith("_bucket") else metric.labels
+        for metric in METRICS
+        for series in metric.series
+    },
+}
 Figures = dict[tuple[str, ...], float]
 
 
@@ -58,6 +65,39 @@ def test_it_tells_what_waits_runs_is_dead_and_was_done(operator: Api, tenant_a: 
     assert told["rentroll_oldest_ready_seconds", "tenant-a", "default"] >= 0
 
 
+@pytest.mark.ledger
+def test_waits_and_runs_are_histograms(operator: Api, tenant_a: Tenant, tenant_b: Tenant) -> None:
+    put(tenant_a, 3, now=at(-40))
+    run(take(2, now=at(0)), now=at(0.4))
+    run(take(1, now=at(10)), now=at(10.04))
+    told = figures(operator)
+    waits = {
+        labels[2]: value
+        for labels, value in told.items()
+        if labels[:2] == ("rentroll_wait_seconds_bucket", "tenant-a")
+    }
+    assert {le: waits[le] for le in ("30.0", "60.0", "300.0", "+Inf")} == {
+        "30.0": 0, "60.0": 3, "300.0": 3, "+Inf": 3,
+    }  # fmt: skip
+    assert told["rentroll_wait_seconds_sum", "tenant-a"] == 40 + 40 + 50
+    assert told["rentroll_wait_seconds_count", "tenant-a"] == 3
+    assert told["rentroll_run_seconds_bucket", "tenant-a", "0.05"] == 1
+    assert told["rentroll_run_seconds_bucket", "tenant-a", "0.5"] == 3
+    assert told["rentroll_run_seconds_count", "tenant-b"] == 0
+
+
+def test_what_verbs_took_is_told_of_every_process(operator: Api, tenant_a: Tenant) -> None:
+    put(tenant_a)
+    run(take())
+    ledger.write_paces()
+    told = figures(operator)
+    assert told["rentroll_verb_seconds_count", "claim"] >= 1
+    assert (
+        told["rentroll_verb_seconds_bucket", "settle", "+Inf"]
+        == told["rentroll_verb_seconds_count", "settle"]
+    )
+
+
 def test_what_is_only_known_of_a_file_is_told_of_a_file(operator: Api) -> None:
     on_sqlite = connection.vendor == "sqlite"
     assert (("rentroll_ledger_bytes",) in figures(operator)) is on_sqlite
@@ -85,7 +125,8 @@ def test_tenants_beyond_the_most_that_are_named_are_summed_up(
     assert told["rentroll_tasks", "tenant-a", "default", "ready"] == 1
     assert told["rentroll_tasks", "other", "other", "ready"] == 5
     assert told["rentroll_accepted_total", "other"] == 5
-    assert {labels[1] for labels in told if len(labels) > 1} <= {"", "tenant-a", "other"}
+    tenants = {labels[1] for labels in told if len(labels) > 1 and "verb" not in labels[0]}
+    assert tenants <= {"", "tenant-a", "other"}
 
 
 def test_queues_beyond_the_most_that_are_named_are_summed_up(
@@ -154,7 +195,7 @@ def test_every_metric_is_explained_with_its_labels_and_no_other_is() -> None:
 def test_what_watches_the_metrics_asks_for_no_other(document: str) -> None:
     asked_for = set(re.findall(r"\brentroll_\w+", (DOCS / document).read_text()))
     assert asked_for
-    assert asked_for <= set(all_names())
+    assert asked_for <= set(all_series())
 
 
 def test_the_rules_and_the_dashboard_can_be_read() -> None:

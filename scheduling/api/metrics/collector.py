@@ -2,19 +2,22 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from operator import add
+from typing import TypeAlias, TypeVar
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector as Collects
 
 from scheduling.api.metrics.names import Names
 from scheduling.ledger import storage
+from scheduling.ledger.spreads import Timed, spread_of
 from scheduling.ledger.survey import Survey, TenantFigures
+from scheduling.spread import Spread
 
-Sample: TypeAlias = tuple[tuple[str, ...], float]
+Figure = TypeVar("Figure", float, Spread)
+Sample: TypeAlias = tuple[tuple[str, ...], Figure]
 Family: TypeAlias = CounterMetricFamily | GaugeMetricFamily
-Source: TypeAlias = Callable[[Survey, Names], Iterable[Sample]]
-Merge: TypeAlias = Callable[[float, float], float]
+Source: TypeAlias = Callable[[Survey, Names], Iterable[Sample[Figure]]]
 
 STATES = ("ready", "held", "scheduled", "running", "dead")
 OUTCOMES = ("succeeded", "retried", "dead", "cancelled")
@@ -22,8 +25,14 @@ EVERYBODY = ""
 """The tenant in the labels of a pause that covers all of them."""
 
 
-def add(one: float, other: float) -> float:
-    return one + other
+def merged(
+    samples: Iterable[Sample[Figure]], merge: Callable[[Figure, Figure], Figure]
+) -> dict[tuple[str, ...], Figure]:
+    """One value for those with the same labels."""
+    values: dict[tuple[str, ...], Figure] = {}
+    for labels, value in samples:
+        values[labels] = merge(values[labels], value) if labels in values else value
+    return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +42,43 @@ class Metric:
     name: str
     help: str
     labels: tuple[str, ...]
-    samples: Source
-    merge: Merge = add
+    samples: Source[float]
+    merge: Callable[[float, float], float] = add
+
+    @property
+    def series(self) -> tuple[str, ...]:
+        """What a query may ask for."""
+        return (self.name,)
 
     @property
     def kind(self) -> type[Family]:
         return CounterMetricFamily if self.name.endswith("_total") else GaugeMetricFamily
 
     def family(self, survey: Survey, names: Names) -> Family:
-        values: dict[tuple[str, ...], float] = {}
-        for labels, value in self.samples(survey, names):
-            values[labels] = self.merge(values[labels], value) if labels in values else value
         family = self.kind(self.name, self.help, labels=self.labels)
-        for labels, value in values.items():
+        for labels, value in merged(self.samples(survey, names), self.merge).items():
             family.add_metric(labels, value)
+        return family
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """The same of durations, which are counted up to each of some bounds."""
+
+    name: str
+    help: str
+    labels: tuple[str, ...]
+    samples: Source[Spread]
+
+    @property
+    def series(self) -> tuple[str, ...]:
+        return f"{self.name}_bucket", f"{self.name}_count", f"{self.name}_sum"
+
+    def family(self, survey: Survey, names: Names) -> HistogramMetricFamily:
+        family = HistogramMetricFamily(self.name, self.help, labels=self.labels)
+        for labels, spread in merged(self.samples(survey, names), add).items():
+            buckets = [(str(bound), count) for bound, count in spread.up_to.items()]
+            family.add_metric(labels, [*buckets, ("+Inf", spread.count)], spread.seconds)
         return family
 
 
@@ -59,7 +91,7 @@ class Collector(Collects):
         self._seconds = seconds
         """That the survey took."""
 
-    def collect(self) -> Iterator[Family]:
+    def collect(self) -> Iterator[Family | HistogramMetricFamily]:
         for metric in METRICS:
             yield metric.family(self._survey, self._names)
         yield GaugeMetricFamily(SURVEY_SECONDS, "Seconds it took to read all this", self._seconds)
@@ -68,37 +100,52 @@ class Collector(Collects):
 SURVEY_SECONDS = "rentroll_survey_seconds"
 
 
-def tasks(survey: Survey, names: Names) -> Iterator[Sample]:
+def tasks(survey: Survey, names: Names) -> Iterator[Sample[float]]:
     for lane in survey.lanes:
         for state in STATES:
             yield (*names.lane(lane), state), getattr(lane, state)
 
 
-def oldest_ready(survey: Survey, names: Names) -> Iterator[Sample]:
+def oldest_ready(survey: Survey, names: Names) -> Iterator[Sample[float]]:
     for lane in survey.lanes:
         yield names.lane(lane), survey.age(lane).total_seconds()
 
 
-def settled(survey: Survey, names: Names) -> Iterator[Sample]:
+def settled(survey: Survey, names: Names) -> Iterator[Sample[float]]:
     for one in survey.tenants:
         for outcome in OUTCOMES:
             yield (names.tenant(one.tenant.pk), outcome), one.totals[outcome]
 
 
-def of_tenants(figure: Callable[[TenantFigures], float]) -> Source:
+def of_tenants(figure: Callable[[TenantFigures], float]) -> Source[float]:
     """Of each tenant one figure."""
 
-    def samples(survey: Survey, names: Names) -> Iterator[Sample]:
+    def samples(survey: Survey, names: Names) -> Iterator[Sample[float]]:
         for one in survey.tenants:
             yield (names.tenant(one.tenant.pk),), figure(one)
 
     return samples
 
 
-def limits(field: str) -> Source:
+def of_attempts(timed: Timed) -> Source[Spread]:
+    """Of the attempts of each tenant."""
+
+    def samples(survey: Survey, names: Names) -> Iterator[Sample[Spread]]:
+        for one in survey.tenants:
+            yield (names.tenant(one.tenant.pk),), spread_of(timed, one.totals)
+
+    return samples
+
+
+def paces(survey: Survey, names: Names) -> Iterator[Sample[Spread]]:
+    for verb, spread in survey.paces.items():
+        yield (verb,), spread
+
+
+def limits(field: str) -> Source[float]:
     """Of the tenants that are named, and have that limit: those of the others have no sum."""
 
-    def samples(survey: Survey, names: Names) -> Iterator[Sample]:
+    def samples(survey: Survey, names: Names) -> Iterator[Sample[float]]:
         for one in survey.tenants:
             limit = getattr(one.tenant, field)
             if limit is not None and names.is_named(one.tenant.pk):
@@ -107,16 +154,16 @@ def limits(field: str) -> Source:
     return samples
 
 
-def pauses(survey: Survey, names: Names) -> Iterator[Sample]:
+def pauses(survey: Survey, names: Names) -> Iterator[Sample[float]]:
     yield (EVERYBODY,), 0
     for pause in survey.pauses:
         yield (names.tenant(pause.tenant_id) if pause.tenant_id else EVERYBODY,), 1
 
 
-def single(figure: Callable[[Survey], float | None]) -> Source:
+def single(figure: Callable[[Survey], float | None]) -> Source[float]:
     """One figure of the whole; none at all when there is nothing to tell."""
 
-    def samples(survey: Survey, names: Names) -> Iterator[Sample]:
+    def samples(survey: Survey, names: Names) -> Iterator[Sample[float]]:
         value = figure(survey)
         if value is not None:
             yield (), value
@@ -126,7 +173,7 @@ def single(figure: Callable[[Survey], float | None]) -> Source:
 
 PLACE = ("tenant", "queue")
 TENANT = ("tenant",)
-METRICS = (
+METRICS: tuple[Metric | Histogram, ...] = (
     Metric("rentroll_tasks", "Tasks that wait, run or are dead", (*PLACE, "state"), tasks),
     Metric(
         "rentroll_oldest_ready_seconds", "Age of the oldest ready task", PLACE, oldest_ready, max
@@ -155,17 +202,23 @@ METRICS = (
         TENANT,
         of_tenants(lambda one: one.totals["refused"]),
     ),
-    Metric(
-        "rentroll_wait_seconds_total",
-        "Seconds that ended attempts had waited, from due to claimed",
+    Histogram(
+        "rentroll_wait_seconds",
+        "What ended attempts had waited, from due to claimed",
         TENANT,
-        of_tenants(lambda one: one.totals["wait_seconds"]),
+        of_attempts(Timed.WAIT),
     ),
-    Metric(
-        "rentroll_run_seconds_total",
-        "Seconds that ended attempts had run, from claimed to ended",
+    Histogram(
+        "rentroll_run_seconds",
+        "What ended attempts had run, from claimed to ended",
         TENANT,
-        of_tenants(lambda one: one.totals["run_seconds"]),
+        of_attempts(Timed.RUN),
+    ),
+    Histogram(
+        "rentroll_verb_seconds",
+        "What calls to the ledger took, transaction and all",
+        ("verb",),
+        paces,
     ),
     Metric(
         "rentroll_tenant_unfinished_tasks",
@@ -237,3 +290,8 @@ METRICS = (
 def all_names() -> list[str]:
     """Of every metric there is."""
     return [*(metric.name for metric in METRICS), SURVEY_SECONDS]
+
+
+def all_series() -> list[str]:
+    """Everything that a query may ask for."""
+    return [*(series for metric in METRICS for series in metric.series), SURVEY_SECONDS]

@@ -42,10 +42,18 @@ from tenants.authentication import Caller
 from tenants.models import Scope, Tenant
 
 
-class ClaimView(ApiView):
-    """Lease tasks of remote queues: a tenant's token its own, an operator's everybody's."""
+class LeaseView(ApiView):
+    """What they have in common. How long verbs took is written down with a request that comes later."""
 
     scopes: ClassVar[Mapping[str, Scope]] = {"POST": Scope.WORK}
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        ledger.write_paces_now_and_then()
+
+
+class ClaimView(LeaseView):
+    """Lease tasks of remote queues: a tenant's token its own, an operator's everybody's."""
 
     def post(self, request: Request) -> Response:
         asked = parsed(ClaimSerializer, self.json_object())
@@ -69,10 +77,8 @@ class ClaimView(ApiView):
         return Response({"worker": str(worker), "tasks": shown})
 
 
-class RenewView(ApiView):
+class RenewView(LeaseView):
     """Say that the worker is still at it, and how far it has come."""
-
-    scopes: ClassVar[Mapping[str, Scope]] = {"POST": Scope.WORK}
 
     def post(self, request: Request) -> Response:
         asked = parsed(RenewSerializer, self.json_object())
@@ -98,10 +104,8 @@ class RenewView(ApiView):
         return Response({"leases": answers(named, done, self.caller.tenant, request.path)})
 
 
-class SettleView(ApiView):
+class SettleView(LeaseView):
     """Say what became of the tasks."""
-
-    scopes: ClassVar[Mapping[str, Scope]] = {"POST": Scope.WORK}
 
     def post(self, request: Request) -> Response:
         asked = parsed(SettleSerializer, self.json_object())
