@@ -1,44 +1,101 @@
 """Reads the dashboard: a bounded number of queries, none of which walks the history.
 
-Waiting tasks come from the tenants' counters, the rest from grouped reads of the hot tables, of the
-partial index of the dead letters, and of the last hour of Throughput.
+Whoever needs a look is found first, by the counters and by the heads of the lanes; only they are surveyed. So
+ten thousand tenants cost little more than fifty.
 """
 
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
-from django.db.models import Count, F, Min, Q, QuerySet, Sum
-from django.db.models.functions import Coalesce
+from django.db.models import (
+    Aggregate,
+    Count,
+    F,
+    FloatField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    Value,
+)
+from django.db.models.functions import Cast, Coalesce, Least
 
-from scheduling.admin.figures import Dashboard, Minute, TenantFigures, WorkerFigures
-from scheduling.ledger.kill_switch import KillSwitch
-from scheduling.models import Lane, Lease, Pause, Schedule, Task, Throughput, WorkerProcess
+from scheduling.admin.figures import Dashboard, Row, Sums, WorkerFigures
+from scheduling.admin.series import HOUR, Period
+from scheduling.admin.series import read as read_series
+from scheduling.ledger import storage
+from scheduling.ledger.survey import survey_of
+from scheduling.models import (
+    Intake,
+    Lane,
+    Lease,
+    Outflow,
+    Pause,
+    Refusal,
+    Schedule,
+    Task,
+    Throughput,
+    WorkerProcess,
+)
 from scheduling.states import Readiness
 from tenants.models import Tenant
 
-WINDOW = timedelta(hours=1)
+LOOKED_AT = 50
+"""Tenants in each respect."""
+SHOWN = 50
+REFUSALS_READ = 1000
+
+UNFINISHED = Coalesce("intake__accepted", 0) - Coalesce("outflow__finished", 0)
 
 
-def read(now: datetime) -> Dashboard:
-    """The figures as of `now`, the most concerning tenants first."""
-    pauses = list(Pause.objects.in_force(now))
-    rows = _tenants(now)
-    _add_backlog(rows, pauses)
-    overdue = _add_running(rows, now)
-    _add_dead(rows)
-    _add_throughput(rows, now)
-    for row in rows.values():
-        row.pauses = [pause for pause in pauses if _concerns(pause, row.tenant)]
+@dataclass(frozen=True, slots=True)
+class Leases:
+    """How many there are, by who holds them and by where they come from."""
+
+    by_worker: Mapping[UUID, int]
+    by_lane: Mapping[int, int]
+    total: int
+    overdue: int
+
+
+def read(now: datetime, period: Period = Period.HOUR) -> Dashboard:
+    """The figures as of `now`."""
+    pauses = list(Pause.objects.in_force(now).order_by("by_tenant", "since"))
+    leases = _leases(now)
+    rows = _rows(now, pauses, leases)
+    slots, last_hour = read_series(period, now)
     return Dashboard(
         now=now,
-        tenants=sorted(
-            rows.values(), key=lambda row: (-row.concern, row.is_quiet, row.tenant.slug)
-        ),
-        workers=_workers(now),
-        minutes=_minutes(now),
-        overdue_leases=overdue,
+        pauses=pauses,
+        sums=_sums(now, leases),
+        tenants=sorted(rows, key=lambda row: (-row.concern, row.is_quiet, row.tenant.slug))[:SHOWN],
+        workers=_workers(now, leases),
+        last_hour=last_hour,
+        slots=slots,
+        storage=storage.sizes(),
     )
+
+
+def _rows(now: datetime, pauses: list[Pause], leases: Leases) -> list[Row]:
+    found = survey_of(_who_needs_a_look(now), now, pauses, leases.by_lane)
+    done = _done(now, [one.tenant.pk for one in found])
+    wanted = sum(one.tenant.weight for one in found if one.ready or one.running)
+    return [
+        Row(
+            figures=one,
+            now=now,
+            pauses=[pause for pause in pauses if _concerns(pause, one.tenant)],
+            share=one.running / leases.total if leases.total else 0.0,
+            due_share=one.tenant.weight / wanted if one.ready or one.running else 1.0,
+            **done.get(one.tenant.pk, {}),
+        )
+        for one in found
+    ]
 
 
 def _concerns(pause: Pause, tenant: Tenant) -> bool:
@@ -46,77 +103,98 @@ def _concerns(pause: Pause, tenant: Tenant) -> bool:
     return pause.tenant_id == tenant.pk or not (pause.tenant_id or pause.queue or pause.name)
 
 
-def _tenants(now: datetime) -> dict[int, TenantFigures]:
-    """With the unfinished tasks of each for a start; those in flight are taken off later."""
-    tenants = Tenant.objects.annotate(
-        unfinished=Coalesce("intake__accepted", 0) - Coalesce("outflow__finished", 0)
+def _who_needs_a_look(now: datetime) -> QuerySet[Tenant]:
+    """The first of each kind: paused, nearly full, with most to do, late, running most, failing most."""
+    unfinished = Tenant.objects.annotate(unfinished=UNFINISHED)
+    fill = Cast("unfinished", FloatField()) / F("max_queued")
+    full = unfinished.filter(max_queued__isnull=False).order_by(fill.desc())
+    busy = Lease.objects.order_by().values("tenant").annotate(count=Count("*")).order_by("-count")
+    minutes = Throughput.objects.filter(minute__gt=now - HOUR).order_by().values("tenant")
+    failing = minutes.annotate(failed=Sum("dead") + Sum("retried")).order_by("-failed")
+    kinds = (
+        Pause.objects.in_force(now).filter(tenant__isnull=False).order_by("since").values("tenant"),
+        full.values("pk"),
+        unfinished.order_by("-unfinished").values("pk"),
+        _late_lanes(now).values("tenant"),
+        busy.values("tenant"),
+        failing.values("tenant"),
     )
-    return {tenant.pk: TenantFigures(tenant, now, waiting=tenant.unfinished) for tenant in tenants}
+    found = Q()
+    for kind in kinds:
+        found |= Q(pk__in=kind[:LOOKED_AT])
+    return Tenant.objects.filter(found)
 
 
-def _add_backlog(rows: dict[int, TenantFigures], pauses: Sequence[Pause]) -> None:
-    """Lane by lane, because a pause stops whole lanes; those of single names are not told apart."""
-    switch = KillSwitch(tuple((each.tenant_id, each.queue, each.name) for each in pauses))
-    ready = Schedule.objects.filter(readiness=Readiness.READY).order_by().values("lane")
-    found = ready.annotate(count=Count("task"), oldest=Min("due_at"))
-    backlogs = {group["lane"]: group for group in found}
-    for lane in Lane.objects.filter(pk__in=ready):
-        backlog, row = backlogs.get(lane.pk), rows.get(lane.tenant_id)
-        if backlog is None or row is None:
-            continue  # it came or went between two reads
-        row.ready += backlog["count"]
-        if switch.stops_lane(lane):
-            row.held_back += backlog["count"]
-        elif row.oldest_due is None or backlog["oldest"] < row.oldest_due:
-            row.oldest_due = backlog["oldest"]
+def _late_lanes(now: datetime) -> QuerySet[Lane]:
+    """Ready lanes by what has waited longest, as the first and the last of its priorities tell."""
+    ready = Schedule.objects.filter(lane=OuterRef("pk"), readiness=Readiness.READY)
+    of_lane = Schedule.objects.filter(lane=OuterRef(OuterRef("pk")), readiness=Readiness.READY)
+    last = ready.filter(priority=Subquery(of_lane.order_by("priority").values("priority")[:1]))
+    heads = (ready.order_by("-priority", "due_at"), last.order_by("due_at"))
+    paused = Pause.objects.in_force(now).filter(tenant__isnull=False, queue="", name="")
+    lanes = Lane.objects.filter(readiness=Readiness.READY).exclude(
+        tenant__in=paused.values("tenant")
+    )
+    oldest = Least(*(Subquery(head.values("due_at")[:1]) for head in heads))
+    return lanes.annotate(oldest=oldest).filter(oldest__isnull=False).order_by("oldest")
 
 
-def _add_running(rows: dict[int, TenantFigures], now: datetime) -> int:
-    """Returns how many leases have run out and were not ended yet."""
+def _done(now: datetime, tenants: Collection[int]) -> dict[int, dict[str, int]]:
+    """In the last hour, by tenant."""
+    minutes = Throughput.objects.filter(minute__gt=now - HOUR, tenant__in=tenants).order_by()
+    sums = minutes.values_list("tenant_id").annotate(Sum("succeeded"), Sum("retried"), Sum("dead"))
+    return {
+        pk: {"succeeded": succeeded, "retried": retried, "died": died}
+        for pk, succeeded, retried, died in sums
+    }
+
+
+def _leases(now: datetime) -> Leases:
+    groups = Lease.objects.order_by().values_list("worker", "lane")
+    by_worker: Counter[UUID] = Counter()
+    by_lane: Counter[int] = Counter()
     overdue = 0
-    by_tenant = (
-        Lease.objects.order_by()
-        .values(key=F("tenant"))
-        .annotate(count=Count("task"), overdue=Count("task", filter=Q(expires_at__lt=now)))
+    for worker, lane, count, late in groups.annotate(
+        count=Count("task"), late=Count("task", filter=Q(expires_at__lt=now))
+    ):
+        by_worker[worker] += count
+        by_lane[lane] += count
+        overdue += late
+    return Leases(by_worker, by_lane, by_lane.total(), overdue)
+
+
+def _sums(now: datetime, leases: Leases) -> Sums:
+    """Over all tenants, in one statement."""
+    latest = Refusal.objects.order_by("-pk").values("pk")[:REFUSALS_READ]
+    refused = Refusal.objects.filter(pk__in=latest, refused_at__gt=now - HOUR)
+    first, *others = (
+        _one("tenants", Tenant.objects.all(), Count("*")),
+        _one("accepted", Intake.objects.all(), Coalesce(Sum("accepted"), 0)),
+        _one("finished", Outflow.objects.all(), Coalesce(Sum("finished"), 0)),
+        _one("ready", Schedule.objects.filter(readiness=Readiness.READY), Count("*")),
+        _one("dead", Task.objects.dead(), Count("*")),
+        _one("refused", refused, Count("*")),
     )
-    for group in by_tenant:
-        overdue += group["overdue"]
-        if row := rows.get(group["key"]):
-            row.running = group["count"]
-            row.waiting = max(row.waiting - row.running, 0)
-    return overdue
+    found = dict(first.union(*others, all=True))
+    return Sums(
+        tenants=found.get("tenants", 0),
+        unfinished=found.get("accepted", 0) - found.get("finished", 0),
+        ready=found.get("ready", 0),
+        dead=found.get("dead", 0),
+        refused=found.get("refused", 0),
+        running=leases.total,
+        overdue=leases.overdue,
+    )
 
 
-def _add_dead(rows: dict[int, TenantFigures]) -> None:
-    by_tenant = Task.objects.dead().order_by().values("tenant").annotate(count=Count("pk"))
-    for group in by_tenant:
-        if row := rows.get(group["tenant"]):
-            row.dead = group["count"]
+def _one(kind: str, which: QuerySet[Any], figure: Aggregate | Coalesce) -> QuerySet[Any, Any]:
+    named = which.order_by().annotate(kind=Value(kind)).values("kind")
+    found: QuerySet[Any, Any] = named.annotate(figure=figure).values_list("kind", "figure")
+    return found
 
 
-def _add_throughput(rows: dict[int, TenantFigures], now: datetime) -> None:
-    for tenant_id, *counts in _throughput("tenant_id", now):
-        if row := rows.get(tenant_id):
-            row.succeeded, row.retried, row.died = counts
-
-
-def _minutes(now: datetime) -> list[Minute]:
-    """One for each minute of the last hour, the silent ones too."""
-    done = {minute: Minute(minute, *counts) for minute, *counts in _throughput("minute", now)}
-    this_minute = now.replace(second=0, microsecond=0)
-    starts = (this_minute - timedelta(minutes=ago) for ago in range(59, -1, -1))
-    return [done.get(start, Minute(start)) for start in starts]
-
-
-def _throughput(key: str, now: datetime) -> QuerySet[Throughput, Any]:
-    """The last hour, summed by tenant or by minute: (key, succeeded, retried, dead)."""
-    rows = Throughput.objects.filter(minute__gt=now - WINDOW).order_by().values_list(key)
-    return rows.annotate(Sum("succeeded"), Sum("retried"), Sum("dead"))
-
-
-def _workers(now: datetime) -> list[WorkerFigures]:
-    busy = dict(Lease.objects.order_by().values_list("worker").annotate(count=Count("task")))
+def _workers(now: datetime, leases: Leases) -> list[WorkerFigures]:
     return [
-        WorkerFigures(process, busy.get(process.pk, 0), now)
+        WorkerFigures(process, leases.by_worker.get(process.pk, 0), now)
         for process in WorkerProcess.objects.order_by("host", "pid")
     ]

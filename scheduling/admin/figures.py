@@ -1,17 +1,24 @@
 """The figures of the dashboard, and how much an operator should mind each of them. Pure values."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import IntEnum
 
+from scheduling.admin.series import Slot
+from scheduling.ledger.survey import TenantFigures
 from scheduling.models import Pause, WorkerProcess
 from scheduling.models.worker import SILENT_AFTER
 from tenants.models import Tenant
 
 LATE_AFTER = timedelta(minutes=1)
 VERY_LATE_AFTER = timedelta(minutes=10)
+KEPT_WAITING_AFTER = timedelta(seconds=10)
 NEARLY_FULL = 0.8
-TOTALS = ("waiting", "ready", "held_back", "running", "dead", "succeeded", "retried", "died")
+OVER_SHARE = 1.5
+"""Times what its weight is worth."""
+OVER_SHARE_BY = 2
+"""Tasks at least: of a few slots any task is a large share."""
 
 
 class Concern(IntEnum):
@@ -27,35 +34,60 @@ class Concern(IntEnum):
         return self.name.lower()
 
 
-@dataclass(slots=True)
-class TenantFigures:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
     """One tenant as it stands. Counts of the last hour are of attempts."""
 
-    tenant: Tenant
+    figures: TenantFigures
     now: datetime
-    waiting: int = 0
-    ready: int = 0
-    held_back: int = 0
-    """Ready, in lanes that a pause stops."""
-    running: int = 0
-    dead: int = 0
-    oldest_due: datetime | None = None
-    """Of the ready tasks that no pause holds back."""
     succeeded: int = 0
     retried: int = 0
     died: int = 0
     pauses: list[Pause] = field(default_factory=list)
+    share: float = 0.0
+    """Of all that runs."""
+    due_share: float = 1.0
+    """What its weight is worth among those who want to run something."""
+
+    @property
+    def tenant(self) -> Tenant:
+        return self.figures.tenant
+
+    @property
+    def waiting(self) -> int:
+        return self.figures.waiting
+
+    @property
+    def ready(self) -> int:
+        return self.figures.ready
+
+    @property
+    def held(self) -> int:
+        return self.figures.held
+
+    @property
+    def running(self) -> int:
+        return self.figures.running
+
+    @property
+    def dead(self) -> int:
+        return self.figures.dead
+
+    @property
+    def failed(self) -> int:
+        return self.retried + self.died
 
     @property
     def latency(self) -> timedelta | None:
-        """The age of the oldest ready task that may start."""
-        return max(self.now - self.oldest_due, timedelta()) if self.oldest_due else None
+        """The age of the oldest task that may start."""
+        oldest = self.figures.oldest_ready
+        return max(self.now - oldest, timedelta()) if oldest else None
 
     @property
     def fill(self) -> float:
         """How much of `max_queued` is used: tasks in flight count too."""
         limit = self.tenant.max_queued
-        return (self.waiting + self.running) / limit if limit else 0.0
+        return self.figures.unfinished / limit if limit else 0.0
 
     @property
     def is_paused(self) -> bool:
@@ -65,6 +97,16 @@ class TenantFigures:
     def is_at_cap(self) -> bool:
         cap = self.tenant.max_in_flight
         return cap is not None and self.running >= cap
+
+    @property
+    def is_kept_waiting(self) -> bool:
+        """By others: not by its own cap."""
+        late = self.latency is not None and self.latency >= KEPT_WAITING_AFTER
+        return late and not self.is_at_cap
+
+    def is_over_share(self, all_running: int) -> bool:
+        excess = (self.share - self.due_share) * all_running
+        return self.share > OVER_SHARE * self.due_share and excess >= OVER_SHARE_BY
 
     @property
     def waiting_concern(self) -> Concern:
@@ -102,40 +144,60 @@ class WorkerFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Minute:
-    """What was done in one minute, all tenants together."""
+class Sums:
+    """Over all tenants."""
 
-    start: datetime
-    succeeded: int = 0
-    retried: int = 0
-    died: int = 0
+    tenants: int = 0
+    unfinished: int = 0
+    ready: int = 0
+    """With what a pause holds back and no claim has met yet."""
+    dead: int = 0
+    running: int = 0
+    overdue: int = 0
+    """Leases that have run out, and were not ended yet."""
+    refused: int = 0
+    """Stale workers, of late."""
 
     @property
-    def ended(self) -> int:
-        return self.succeeded + self.retried + self.died
+    def waiting(self) -> int:
+        return max(self.unfinished - self.running, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dashboard:
     """Everything the dashboard shows, as of one instant."""
 
     now: datetime
-    tenants: list[TenantFigures]
+    pauses: list[Pause]
+    sums: Sums
+    tenants: list[Row]
+    """Those who need a look, the most concerning first."""
     workers: list[WorkerFigures]
-    minutes: list[Minute]
-    overdue_leases: int
-
-    def total(self, figure: str) -> int:
-        return sum(getattr(row, figure) for row in self.tenants)
+    last_hour: Slot
+    slots: list[Slot]
+    """Of the charts: the minutes of an hour, or the hours of a day."""
+    storage: Mapping[str, int]
 
     @property
-    def totals(self) -> dict[str, int]:
-        return {figure: self.total(figure) for figure in TOTALS}
+    def tenants_left(self) -> int:
+        return max(self.sums.tenants - len(self.tenants), 0)
 
     @property
     def latency(self) -> timedelta | None:
         return max((row.latency for row in self.tenants if row.latency is not None), default=None)
 
     @property
-    def slots(self) -> int:
+    def held(self) -> int:
+        return sum(row.held for row in self.tenants)
+
+    @property
+    def lent_slots(self) -> int:
+        """Of the workers that are heard of."""
         return sum(worker.process.slots for worker in self.workers if not worker.is_silent)
+
+    @property
+    def over_share(self) -> list[Row]:
+        """Who has more than its weight is worth while somebody else is kept waiting."""
+        over = [row for row in self.tenants if row.is_over_share(self.sums.running)]
+        kept = {row.tenant.pk for row in self.tenants if row.is_kept_waiting}
+        return [row for row in over if kept - {row.tenant.pk}]

@@ -1,6 +1,6 @@
 """Owns the console as a whole: its dashboard, its navigation, and the kill switch on every page."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from django.contrib import admin
 from django.contrib.auth.models import Group, User
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
@@ -16,8 +16,9 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
 from scheduling import clock
-from scheduling.admin import bars, dashboard, sign_in
+from scheduling.admin import charts, dashboard, sign_in
 from scheduling.admin.notices import notices
+from scheduling.admin.series import Period
 from scheduling.models import DeadLetter, Lane, OperatorAction, Pause, Task, WorkerProcess
 from tenants.models import ApiToken, Tenant
 
@@ -36,7 +37,6 @@ PAGES: tuple[tuple[type[Model], str], ...] = (
 RECENT_ACTIONS = 8
 PAUSES_READ = 4
 """One more than are shown on every page: the others have their list."""
-TENANTS_SHOWN = 50
 WORKERS_SHOWN = 50
 
 
@@ -68,6 +68,8 @@ class Console(admin.AdminSite):
         return context | {
             "pages": self._pages(request),
             "pauses": self._pauses(request),
+            "may_see_tenants": self.get_model_admin(Tenant).has_view_or_change_permission(request),
+            "may_add_tenants": self.get_model_admin(Tenant).has_add_permission(request),
             "may_control": request.user.has_perm("scheduling.change_pause"),
         }
 
@@ -117,17 +119,22 @@ class Console(admin.AdminSite):
         """The figures, for who may see tasks; what operators did, for who may see that."""
         context = self.each_context(request)
         if self.get_model_admin(Task).has_view_or_change_permission(request):
-            context |= _figures(context["now"])
+            period = Period.asked(request.GET.get("period", ""))
+            context |= _figures(context["now"], period)
+            if self.get_model_admin(Pause).has_view_or_change_permission(request):
+                context["pauses"] = context["dashboard"].pauses[
+                    :PAUSES_READ
+                ]  # no need to ask twice
         if self.get_model_admin(OperatorAction).has_view_permission(request):
             context["actions"] = OperatorAction.objects.order_by("-pk")[:RECENT_ACTIONS]
         return context
 
-    def _pauses(self, request: HttpRequest) -> list[Pause]:
+    def _pauses(self, request: HttpRequest) -> Sequence[Pause] | QuerySet[Pause]:
         """In force, operators' own first: tenants who paused themselves must not crowd them out."""
         if not self.get_model_admin(Pause).has_view_or_change_permission(request):
-            return []
+            return ()
         standing = Pause.objects.in_force(clock.now()).order_by("by_tenant", "since")
-        return list(standing[:PAUSES_READ])
+        return standing[:PAUSES_READ]
 
     def _pages(self, request: HttpRequest) -> list[Link]:
         """The navigation: what this user may see."""
@@ -141,14 +148,14 @@ class Console(admin.AdminSite):
         return links
 
 
-def _figures(now: datetime) -> dict[str, Any]:
-    shown = dashboard.read(now)
+def _figures(now: datetime, period: Period) -> dict[str, Any]:
+    shown = dashboard.read(now, period)
     return {
         "dashboard": shown,
         "notices": notices(shown),
-        "bars": bars.throughput(shown.minutes),
-        "tenants": shown.tenants[:TENANTS_SHOWN],
-        "tenants_left": len(shown.tenants[TENANTS_SHOWN:]),
+        "charts": charts.of(shown.slots, period),
+        "period": period,
+        "periods": list(Period),
         "workers": shown.workers[:WORKERS_SHOWN],
         "workers_left": len(shown.workers[WORKERS_SHOWN:]),
     }

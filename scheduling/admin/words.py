@@ -16,6 +16,11 @@ def exact(instant: datetime) -> str:
     return f"{instant.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
+def clock(instant: datetime) -> str:
+    """The time of a day that need not be said, in UTC."""
+    return f"{instant.astimezone(UTC):%H:%M}"
+
+
 def lasting(length: timedelta) -> str:
     """A duration in its two largest units; below ten seconds as exactly as it deserves."""
     seconds = abs(length.total_seconds())
@@ -69,7 +74,7 @@ def stamp(instant: datetime | None, now: datetime) -> SafeString | str:
     )
 
 
-def number(count: int) -> str:
+def number(count: float) -> str:
     """With thousands set apart."""
     return f"{count:,}"
 

@@ -6,12 +6,12 @@ a task that moves meanwhile may be counted twice or not at all.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Min, Q
+from django.db.models import Count, Min, QuerySet, Value
 from django.db.models.functions import Coalesce
 
 from scheduling.ledger import paces, storage, totals
@@ -42,18 +42,44 @@ class LaneFigures:
 
 @dataclass(frozen=True, slots=True)
 class TenantFigures:
-    """One tenant, with what was done since it began: `FIGURES` and `refused`."""
+    """One tenant and its lanes, with what was done since it began: `FIGURES` and `refused`."""
 
     tenant: Tenant
     accepted: int
     """Redriven ones count again."""
     finished: int
-    totals: Mapping[str, float]
     lanes: Sequence[LaneFigures]
+    totals: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def unfinished(self) -> int:
         return self.accepted - self.finished
+
+    @property
+    def waiting(self) -> int:
+        """Ready, held, or due later. Counters and leases are read at instants of their own."""
+        return max(self.unfinished - self.running, 0)
+
+    @property
+    def ready(self) -> int:
+        return sum(lane.ready for lane in self.lanes)
+
+    @property
+    def held(self) -> int:
+        return sum(lane.held for lane in self.lanes)
+
+    @property
+    def running(self) -> int:
+        return sum(lane.running for lane in self.lanes)
+
+    @property
+    def dead(self) -> int:
+        return sum(lane.dead for lane in self.lanes)
+
+    @property
+    def oldest_ready(self) -> datetime | None:
+        due = (lane.oldest_ready for lane in self.lanes if lane.oldest_ready)
+        return min(due, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +129,13 @@ def survey(now: datetime | None = None) -> Survey:
     """Look at all of it, as of `now`: the database's clock unless told otherwise."""
     now = now or dialect().now()
     pauses = list(Pause.objects.in_force(now))
+    sums = totals.read()
+    lanes = _lanes(Lane.objects.all(), pauses, [*_due(now), _scheduled(now)])
+    _add_running(lanes)
+    _add_dead(lanes, Task.objects.dead())
     return Survey(
         now=now,
-        tenants=_tenants(_lanes(now, pauses)),
+        tenants=_tenants(_counted(Tenant.objects.all()), lanes.values(), sums),
         pauses=pauses,
         workers=list(WorkerProcess.objects.order_by("host", "pid")),
         overdue_leases=Lease.objects.filter(expires_at__lt=now).count(),
@@ -114,80 +144,108 @@ def survey(now: datetime | None = None) -> Survey:
     )
 
 
-def _tenants(lanes: Iterable[LaneFigures]) -> list[TenantFigures]:
+def survey_of(
+    which: QuerySet[Tenant],
+    now: datetime,
+    pauses: Iterable[Pause],
+    running: Mapping[int, int] | None = None,
+) -> list[TenantFigures]:
+    """Some tenants alone: for who has no use for all of them.
+
+    Not a word of what is due later, which only a look at everybody's finds, nor of what was done. `running`,
+    by lane, is for who has counted the leases already.
+    """
+    tenants = list(_counted(which))
+    lanes = Lane.objects.filter(tenant__in=[one.pk for one in tenants])
+    found = _lanes(lanes, pauses, [part.filter(lane__in=lanes.values("pk")) for part in _due(now)])
+    _add_running(found, running)
+    _add_dead(found, Task.objects.dead().filter(tenant__in=[one.pk for one in tenants]))
+    return _tenants(tenants, found.values(), {})
+
+
+def _counted(which: QuerySet[Tenant]) -> QuerySet[Any]:
+    return which.order_by("pk").annotate(
+        accepted=Coalesce("intake__accepted", 0), finished=Coalesce("outflow__finished", 0)
+    )
+
+
+def _tenants(
+    rows: Iterable[Any], lanes: Iterable[LaneFigures], sums: Mapping[int, Mapping[str, float]]
+) -> list[TenantFigures]:
     lanes_of: dict[int, list[LaneFigures]] = {}
     for lane in lanes:
         lanes_of.setdefault(lane.tenant_id, []).append(lane)
-    sums = totals.read()
     nothing = dict.fromkeys((*FIGURES, "refused"), 0)
-    rows = Tenant.objects.order_by("pk").annotate(
-        accepted=Coalesce("intake__accepted", 0), finished=Coalesce("outflow__finished", 0)
-    )
     return [
         TenantFigures(
             tenant=row,
             accepted=row.accepted,
             finished=row.finished,
-            totals=sums.get(row.pk, nothing),
             lanes=lanes_of.get(row.pk, []),
+            totals=sums.get(row.pk, nothing),
         )
         for row in rows
     ]
 
 
-def _lanes(now: datetime, pauses: Iterable[Pause]) -> list[LaneFigures]:
-    lanes = {
-        pk: LaneFigures(tenant_id, queue)
-        for pk, tenant_id, queue in Lane.objects.order_by("pk").values_list(
-            "pk", "tenant_id", "queue"
-        )
-    }
-    _add_due(lanes, now, pauses)
-    for lane, found in _found(lanes, Q(readiness=Readiness.NOT_DUE, due_at__gt=now)):
-        lane.scheduled = found["count"]
-    _add_running(lanes)
-    _add_dead(lanes.values())
-    return list(lanes.values())
+def _due(now: datetime) -> list[QuerySet[Schedule, Any]]:
+    """What is due is ready, also while no worker is there to promote it, or else it is held."""
+    return [
+        _told("ready", Schedule.objects.filter(readiness=Readiness.READY)),
+        _told("ready", Schedule.objects.filter(readiness=Readiness.NOT_DUE, due_at__lte=now)),
+        _told("held", Schedule.objects.filter(readiness=Readiness.HELD)),
+    ]
 
 
-def _add_due(lanes: Mapping[int, LaneFigures], now: datetime, pauses: Iterable[Pause]) -> None:
-    """What is due is ready, also while no worker is there to promote it, unless a pause stops it.
+def _scheduled(now: datetime) -> QuerySet[Schedule, Any]:
+    later = Schedule.objects.filter(readiness=Readiness.NOT_DUE, due_at__gt=now)
+    return _told("scheduled", later)
+
+
+def _told(kind: str, which: QuerySet[Schedule]) -> QuerySet[Schedule, Any]:
+    """Lane by lane: how many, and when the oldest was due."""
+    groups = which.order_by().values("lane").annotate(kind=Value(kind))
+    return groups.annotate(count=Count("*"), oldest=Min("due_at"))
+
+
+def _lanes(
+    which: QuerySet[Lane], pauses: Iterable[Pause], waiting: Sequence[QuerySet[Schedule, Any]]
+) -> dict[int, LaneFigures]:
+    """Those lanes, with what waits in them. What is ready in a lane that a pause stops is held.
 
     Tasks whose name alone is paused count as held once a claim has met them.
     """
+    lanes = {
+        pk: LaneFigures(tenant_id, queue)
+        for pk, tenant_id, queue in which.order_by("pk").values_list("pk", "tenant_id", "queue")
+    }
     switch = KillSwitch(tuple((one.tenant_id, one.queue, one.name) for one in pauses))
-    unpromoted = Q(readiness=Readiness.NOT_DUE, due_at__lte=now)
-    for due in (Q(readiness=Readiness.READY), unpromoted):
-        for lane, found in _found(lanes, due):
-            if switch.stops_lane(lane):
-                lane.held += found["count"]
-            else:
-                lane.ready += found["count"]
-                oldest: datetime = found["oldest"]
-                lane.oldest_ready = min(oldest, lane.oldest_ready or oldest)
-    for lane, found in _found(lanes, Q(readiness=Readiness.HELD)):
-        lane.held += found["count"]
+    columns = ("lane", "kind", "count", "oldest")
+    first, *others = (part.values_list(*columns) for part in waiting)
+    for lane_id, kind, count, oldest in first.union(*others, all=True):
+        if not (lane := lanes.get(lane_id)):
+            continue  # it came after we looked at the lanes
+        if kind == "scheduled":
+            lane.scheduled += count
+        elif kind == "held" or switch.stops_lane(lane):
+            lane.held += count
+        else:
+            lane.ready += count
+            lane.oldest_ready = min(oldest, lane.oldest_ready or oldest)
+    return lanes
 
 
-def _found(
-    lanes: Mapping[int, LaneFigures], which: Q
-) -> Iterable[tuple[LaneFigures, Mapping[str, Any]]]:
-    """Each lane that has such schedules, with their count and when the oldest was due."""
-    groups = Schedule.objects.filter(which).order_by().values("lane")
-    for group in groups.annotate(count=Count("*"), oldest=Min("due_at")):
-        if lane := lanes.get(group["lane"]):  # or it came after we looked at the lanes
-            yield lane, group
-
-
-def _add_running(lanes: Mapping[int, LaneFigures]) -> None:
-    for lane_id, count in Lease.objects.order_by().values_list("lane").annotate(count=Count("*")):
+def _add_running(lanes: Mapping[int, LaneFigures], counts: Mapping[int, int] | None = None) -> None:
+    if counts is None:
+        counts = dict(Lease.objects.order_by().values_list("lane").annotate(count=Count("*")))
+    for lane_id, count in counts.items():
         if lane := lanes.get(lane_id):
             lane.running = count
 
 
-def _add_dead(lanes: Iterable[LaneFigures]) -> None:
-    by_place = {(lane.tenant_id, lane.queue): lane for lane in lanes}
-    dead = Task.objects.dead().order_by().values_list("tenant_id", "queue")
-    for tenant_id, queue, count in dead.annotate(count=Count("*")):
+def _add_dead(lanes: Mapping[int, LaneFigures], dead: QuerySet[Task]) -> None:
+    by_place = {(lane.tenant_id, lane.queue): lane for lane in lanes.values()}
+    counts = dead.order_by().values_list("tenant_id", "queue").annotate(count=Count("*"))
+    for tenant_id, queue, count in counts:
         if lane := by_place.get((tenant_id, queue)):
             lane.dead = count

@@ -1,14 +1,20 @@
 """The console's words as template filters."""
 
 from datetime import datetime, timedelta
+from urllib.parse import urlencode
 
 from django import template
+from django.template import Context
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from scheduling.admin import words
+from tenants.models import Tenant
 
 register = template.Library()
 
+register.filter(words.clock)
 register.filter(words.exact)
 register.filter(words.number)
 register.filter(words.progress)
@@ -22,3 +28,14 @@ def stamp(instant: datetime | None, now: datetime) -> SafeString | str:
 @register.filter
 def lasting(length: timedelta | None) -> str:
     return words.NOTHING if length is None else words.lasting(length)
+
+
+@register.simple_tag(takes_context=True)
+def tenant_link(context: Context, tenant: Tenant) -> SafeString:
+    """To its page, for who may see it; for others to its tasks."""
+    if context.get("may_see_tenants"):
+        address = reverse("admin:tenants_tenant_change", args=[tenant.pk])
+    else:
+        tasks = reverse("admin:scheduling_task_changelist")
+        address = f"{tasks}?{urlencode({'tenant': tenant.slug})}"
+    return format_html('<a href="{}">{}</a>', address, tenant.slug)

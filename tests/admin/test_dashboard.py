@@ -8,8 +8,9 @@ from pytest_django import DjangoAssertNumQueries
 
 from scheduling import clock, ledger
 from scheduling.admin import dashboard
-from scheduling.admin.figures import Concern, Dashboard, TenantFigures
+from scheduling.admin.figures import Concern, Dashboard, Row
 from scheduling.admin.notices import notices
+from scheduling.admin.series import Period
 from scheduling.ledger.values import Succeed
 from scheduling.models import Lease
 from tenants.models import Tenant
@@ -24,12 +25,18 @@ def read() -> Dashboard:
     return dashboard.read(clock.now())
 
 
-def row_of(tenant: Tenant) -> TenantFigures:
+def row_of(tenant: Tenant) -> Row:
     return next(row for row in read().tenants if row.tenant == tenant)
 
 
 def texts() -> list[str]:
-    return [notice.text for notice in notices(read())]
+    """What the notices say, with the tenants they name."""
+    return [
+        f"{notice.text}: {', '.join(row.tenant.slug for row in notice.tenants)}."
+        if notice.tenants
+        else notice.text
+        for notice in notices(read())
+    ]
 
 
 def test_each_tenant_has_its_own_figures(tenant_a: Tenant, tenant_b: Tenant) -> None:
@@ -40,9 +47,9 @@ def test_each_tenant_has_its_own_figures(tenant_a: Tenant, tenant_b: Tenant) -> 
     say(take(1, now=ago(seconds=10)), Succeed(), now=ago(seconds=5))
     take(1, now=ago(seconds=5))
 
-    totals = read().totals
-    assert (totals["waiting"], totals["ready"], totals["running"]) == (6, 2, 1)
-    assert (totals["dead"], totals["succeeded"], totals["died"]) == (2, 1, 2)
+    sums, last_hour = read().sums, read().last_hour
+    assert (sums.waiting, sums.ready, sums.running, sums.dead) == (6, 2, 1, 2)
+    assert (last_hour.succeeded, last_hour.dead) == (1, 2)
     assert (row_of(tenant_a).dead, row_of(tenant_b).dead) == (2, 0)
 
 
@@ -59,13 +66,26 @@ def test_nothing_ready_has_no_latency(tenant_a: Tenant) -> None:
     assert row_of(tenant_a).latency is None
 
 
-def test_an_hour_of_throughput_has_a_bar_for_each_minute(tenant_a: Tenant) -> None:
+def test_an_hour_has_a_slot_for_each_minute(tenant_a: Tenant) -> None:
     put(tenant_a, 2, now=ago(minutes=90))
     say(take(1, now=ago(minutes=80)), Succeed(), now=ago(minutes=80))
     say(take(1, now=ago(minutes=2)), Succeed(), now=ago(minutes=2))
-    minutes = read().minutes
-    assert len(minutes) == 60
-    assert sum(minute.succeeded for minute in minutes) == 1
+    slots = read().slots
+    assert len(slots) == 60
+    assert sum(slot.succeeded for slot in slots) == 1
+
+
+def test_a_day_has_a_slot_for_each_hour_however_far_its_minutes_have_moved(
+    tenant_a: Tenant,
+) -> None:
+    put(tenant_a, 4, now=ago(hours=30))
+    for hours in (26, 20, 4, 0):
+        say(take(1, now=ago(hours=hours)), Succeed(), now=ago(hours=hours))
+    ledger.prune_throughput(before=ago(hours=3))
+    slots = dashboard.read(clock.now(), Period.DAY).slots
+    assert len(slots) == 24
+    assert [slot.succeeded for slot in slots if slot.succeeded] == [1, 1, 1]
+    assert read().last_hour.succeeded == 1
 
 
 def test_the_page_takes_few_queries_however_much_there_is(
@@ -79,7 +99,7 @@ def test_the_page_takes_few_queries_however_much_there_is(
         worker()
     take(20, now=ago(seconds=1))
     with django_assert_max_num_queries(15):
-        operator.get("/admin/")
+        operator.get("/admin/?period=day")
 
 
 def test_the_page_never_counts_the_tasks(
@@ -117,7 +137,7 @@ def test_what_a_pause_holds_back_is_not_late(tenant_a: Tenant, whole: bool) -> N
     put(tenant_a, 3, queue="mail", now=ago(minutes=20))
     ledger.pause(tenant=tenant_a, queue="" if whole else "mail", by="ana")
     row = row_of(tenant_a)
-    assert (row.ready, row.held_back, row.latency) == (3, 3, None)
+    assert (row.ready, row.held, row.latency) == (0, 3, None)
     assert row.is_paused is whole
     assert "Ready tasks wait for long: tenant-a." not in texts()
 
@@ -127,7 +147,7 @@ def test_the_lane_beside_a_paused_one_can_be_late(tenant_a: Tenant) -> None:
     put(tenant_a, queue="default", now=ago(minutes=3))
     ledger.pause(tenant=tenant_a, queue="mail", by="ana")
     row = row_of(tenant_a)
-    assert (row.ready, row.held_back, row.concern) == (2, 1, Concern.WARN)
+    assert (row.ready, row.held, row.concern) == (1, 1, Concern.WARN)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +183,7 @@ def test_one_silent_worker_among_others_is_a_warning(db: None) -> None:
 def test_a_silent_worker_lends_no_slots(db: None) -> None:
     worker(slots=8)
     worker(slots=8, seen=ago(minutes=2))
-    assert read().slots == 8
+    assert read().lent_slots == 8
 
 
 def test_leases_past_their_end_are_noticed(tenant_a: Tenant) -> None:
@@ -172,6 +192,60 @@ def test_leases_past_their_end_are_noticed(tenant_a: Tenant) -> None:
     take(1, now=ago(seconds=30))
     assert Lease.objects.get().expires_at < clock.now()
     assert texts() == ["Leases past their end: 1. They are reaped as soon as a worker is sure."]
+
+
+def test_who_has_more_than_its_share_while_others_wait_is_named(
+    tenant_a: Tenant, tenant_b: Tenant
+) -> None:
+    worker(slots=8)
+    put(tenant_a, 8)
+    take(8, now=ago(seconds=1))
+    assert texts() == []
+    put(tenant_b, 2, now=ago(seconds=30))
+    assert texts() == ["Has more than its share of what runs while others wait: tenant-a."]
+
+
+def test_its_weight_is_what_a_share_is_measured_by(tenant_a: Tenant, tenant_b: Tenant) -> None:
+    worker(slots=8)
+    Tenant.objects.filter(pk=tenant_a.pk).update(weight=9)
+    put(tenant_a, 8)
+    take(8, now=ago(seconds=1))
+    put(tenant_b, 2, now=ago(seconds=30))
+    assert texts() == []
+
+
+def test_lost_leases_and_stale_writes_of_late_are_told(tenant_a: Tenant) -> None:
+    worker()
+    put(tenant_a, 2, max_attempts=1)
+    claims = take(2, now=ago(seconds=50))
+    ledger.reap(ledger.held_leases(), now=ago(seconds=30))
+    say(claims, Succeed(), now=ago(seconds=20))
+    assert texts() == [
+        "2 attempts lost within the hour: workers died or fell silent.",
+        "2 stale writes refused within the hour: workers spoke for leases they had lost.",
+    ]
+
+
+def test_a_disk_that_fills_up_is_told(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker()
+    monkeypatch.setattr("scheduling.ledger.storage.bytes_free_beside", lambda path: 70 << 20)
+    assert texts() == ["70.0\xa0MB free on the disk. Below 64.0\xa0MB no tasks are accepted."]
+    monkeypatch.setattr("scheduling.ledger.storage.bytes_free_beside", lambda path: 60 << 20)
+    assert notices(read())[0].concern is Concern.ALARM
+
+
+def test_of_very_many_tenants_those_who_need_a_look_are_read(
+    monkeypatch: pytest.MonkeyPatch, tenant_a: Tenant
+) -> None:
+    monkeypatch.setattr(dashboard, "LOOKED_AT", 2)
+    for number in range(9):
+        Tenant.objects.create(slug=f"idle-{number}")
+    put(tenant_a, now=ago(minutes=5), priority=-5)
+    put(tenant_a, now=ago(seconds=5), priority=5)
+    found = read()
+    assert found.tenants[0].tenant == tenant_a
+    assert found.tenants[0].concern is Concern.WARN
+    assert found.tenants_left == 10 - len(found.tenants) > 0
 
 
 def test_a_calm_system_says_so(operator: Client, tenant_a: Tenant) -> None:

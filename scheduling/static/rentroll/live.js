@@ -13,8 +13,12 @@
     state.classList.add("warn");
   }
 
+  // Nobody looks, or somebody is in the middle of it, by keyboard or in an opened table.
+  const isUntimely = (part) => document.hidden || part.querySelector(":focus-visible, details[open]");
+
   document.addEventListener("htmx:beforeRequest", (event) => {
-    if (document.hidden && event.detail.requestConfig.verb === "get") event.preventDefault();
+    if (event.detail.elt.matches("[hx-trigger^='every']") && isUntimely(event.detail.elt))
+      event.preventDefault();
   });
   document.addEventListener("htmx:afterOnLoad", () => {
     freshAt.time = Date.now();
@@ -25,6 +29,6 @@
     document.addEventListener(failure, tell);
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) return;
-    for (const part of document.querySelectorAll("[hx-trigger$='seen']")) htmx.trigger(part, "seen");
+    for (const part of document.querySelectorAll("[hx-trigger^='every']")) htmx.trigger(part, "seen");
   });
 })();
