@@ -110,7 +110,14 @@ def _queued(
 def _minutes() -> None:
     """Tenants take turns: in each minute every tenth or so did something."""
     this_minute = minute_of(clock.now())
-    done = {"succeeded": 40, "retried": 3, "dead": 1, "wait_seconds": 12.5, "run_seconds": 80.0}
+    done = {
+        "succeeded": 40,
+        "retried": 3,
+        "dead": 1,
+        "ended": 44,
+        "wait_seconds": 12.5,
+        "run_seconds": 80.0,
+    }
     Throughput.objects.bulk_create(
         (
             Throughput(
