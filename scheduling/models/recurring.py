@@ -11,7 +11,7 @@ from scheduling.models.task import Task
 from scheduling.models.written import WrittenJSON
 from scheduling.options import PRIORITY_MAX, PRIORITY_MIN
 from scheduling.policies import CATCHUP_WINDOW, Catchup, Origin, Overlap, TickOutcome
-from scheduling.recurrence import Recurrence
+from scheduling.recurrence import InvalidRecurrence, Recurrence
 from tenants.models import Tenant
 
 if TYPE_CHECKING:
@@ -168,15 +168,21 @@ class RecurringTask(models.Model):
     @property
     def recurrence(self) -> Recurrence:
         """The rule. Raises InvalidRecurrence for a row that somebody changed by hand, or whose zone is gone."""
-        every = self.every_seconds
         return Recurrence(
             cron=self.cron or None,
-            every=None if every is None else timedelta(seconds=every),
+            every=None if self.every_seconds is None else self._every,
             anchor=self.anchor,
             timezone=self.timezone,
             starts_at=self.starts_at,
             ends_at=self.ends_at,
         )
+
+    @property
+    def _every(self) -> timedelta:
+        try:
+            return timedelta(seconds=self.every_seconds or 0)
+        except (TypeError, OverflowError) as error:
+            raise InvalidRecurrence("every_seconds", f"is no number of seconds: {error}") from error
 
     @property
     def catchup_window(self) -> timedelta:

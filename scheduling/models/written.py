@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from scheduling import payload
+from scheduling.errors import InvalidTask
+
 if TYPE_CHECKING:  # generic in the stubs only
     _Lookup = models.Lookup[str]
 else:
@@ -19,14 +22,16 @@ logger = logging.getLogger(__name__)
 
 
 class WrittenJSON(models.JSONField):
-    """JSON; None, and an error in the log, for text that is none."""
+    """JSON; None, and an error in the log, for text that is none, or that cannot be sent to anybody as JSON."""
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
         try:
-            return super().from_db_value(value, expression, connection)
-        except (ValueError, TypeError, RecursionError) as error:
+            read = super().from_db_value(value, expression, connection)
+            payload.check(read)
+        except (ValueError, TypeError, RecursionError, InvalidTask) as error:
             logger.error("The ledger holds JSON that cannot be read (%s): %s", self, error)
             return None
+        return read
 
     def deconstruct(self) -> tuple[str, str, Any, Any]:
         """To the database it is the same as Django's."""

@@ -200,7 +200,8 @@ class TestReading:
         self, api_a: Api
     ) -> None:
         row = create(api_a)
-        RecurringTask.objects.update(timezone="Mars/Base")
+        gone = {"disabled_reason": "There is no such zone any more.", "fires_at": None}
+        RecurringTask.objects.update(timezone="Mars/Base", **gone)
         for address in (PATH, f"{PATH}/{row['id']}"):
             assert api_a.get(address).status_code == 200
         assert faults(api_a.get(f"{PATH}/{row['id']}/preview")).keys() == {"timezone"}
