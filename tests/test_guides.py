@@ -4,6 +4,7 @@ import doctest
 import re
 import unittest
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
@@ -13,11 +14,12 @@ from uuid import uuid4
 import pytest
 from django.db import connection, models, transaction
 
-from scheduling import ledger
+from scheduling import clock, ledger
+from scheduling import recurring as declarations
 from scheduling.compat import task
 from scheduling.context import Context
 from scheduling.errors import StaleLease
-from scheduling.models import Task
+from scheduling.models import RecurringTask, Task
 from scheduling.states import TaskState
 from scheduling.testing import run_due_tasks
 from tenants.current import acting_for
@@ -162,6 +164,30 @@ def test_guide_to_recurring_tasks_shows_what_rules_do() -> None:
     results = doctest.DocTestRunner().run(shown)
     assert results.attempted > 5
     assert results.failed == 0
+
+
+def test_what_the_guide_declares_recurs_and_keeps_what_operators_edit(
+    acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(declarations, "_declared", {})
+    Tenant.objects.filter(pk=acme.pk).update(slug="acme")
+    shown_in("recurring.md")
+    declarations.sync()
+    nightly, often = RecurringTask.objects.order_by("name")
+    assert (nightly.name, nightly.cron, nightly.payload) == (
+        "reports.make",
+        "30 2 * * *",
+        {"kind": "nightly"},
+    )
+    assert (often.every_seconds, often.overlap) == (900, "allow")
+
+    ledger.edit_recurring(nightly.pk, {"cron": "0 4 * * *"})
+    declarations.sync()
+    nightly.refresh_from_db()
+    assert nightly.cron == "0 4 * * *"
+
+    ledger.fire_due(now=clock.now() + timedelta(days=1, minutes=1))
+    assert {result.return_value for result in run_due_tasks()} >= {"a nightly report"}
 
 
 def test_guide_to_testing_is_a_test_that_passes() -> None:
