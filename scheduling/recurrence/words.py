@@ -1,6 +1,7 @@
 """Rules as sentences, for people who do not read cron."""
 
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from cron_descriptor import ExpressionDescriptor, Options
 
@@ -9,6 +10,7 @@ from scheduling import durations
 _OPTIONS = Options(use_24hour_time_format=True, locale_code="en_GB")
 
 
+@lru_cache(maxsize=1024)
 def of_cron(expression: str) -> str:
     """What an expression of our grammar says, such as "At 02:30, Monday through Friday"."""
     sentence: str = ExpressionDescriptor(expression, _OPTIONS).get_full_description()
