@@ -129,6 +129,13 @@ REST_FRAMEWORK = {
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # the console's forms; the API counts for itself
 
+# The console shows no value of a payload or a result under a member whose name contains one of these words, at
+# any depth, whatever its case and with or without - and _. `*` hides all payloads and results.
+CONSOLE_REDACT = env.list(
+    "CONSOLE_REDACT",
+    default=["password", "passwd", "secret", "token", "api_key", "authorization", "cookie"],
+)
+
 # Metrics: whether anybody may read them, and how many tenants, and queues of each, are told apart.
 METRICS_OPEN = env.bool("METRICS_OPEN", default=False)
 METRICS_MAX_TENANTS = env.int("METRICS_MAX_TENANTS", default=100)

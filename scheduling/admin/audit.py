@@ -5,6 +5,7 @@ from typing import Any, ClassVar, cast
 
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
+from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model
@@ -17,7 +18,7 @@ from django.utils.safestring import SafeString
 from scheduling import audit, clock
 from scheduling.admin import words
 from scheduling.admin.filters import TenantFilter, ValueFilter
-from scheduling.admin.lists import ModelAdmin, ReadOnlyAdmin
+from scheduling.admin.lists import CursorChangeList, ModelAdmin, ReadOnlyAdmin
 from scheduling.admin.site import console
 from scheduling.models import OperatorAction
 
@@ -92,6 +93,9 @@ class AuditAdmin(ReadOnlyAdmin[OperatorAction]):
     list_display_links = None
     list_filter = (WhoFilter, VerbFilter, TenantFilter)
     ordering: ClassVar = ["-pk"]
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return CursorChangeList
 
     def change_view(
         self,

@@ -1,121 +1,119 @@
-"""The list of dead letters, and what is done to all of them that match its filters."""
+"""Dead letters: what there is of which kind, the list, and what is done to all that match its filters."""
 
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
-from django.core.exceptions import PermissionDenied
-from django.db.models import Model, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from scheduling import clock
-from scheduling.admin import sweep, words
-from scheduling.admin.audit import operator
-from scheduling.admin.filters import DeadReasonFilter, NameFilter, QueueFilter, TenantFilter
-from scheduling.admin.lists import UncountedChangeList
-from scheduling.admin.operations import Operation
+from scheduling.admin import export, sweep, sweeping, words
+from scheduling.admin.filters import (
+    DeadReasonFilter,
+    DiedFilter,
+    ErrorFilter,
+    NameFilter,
+    QueueFilter,
+    TenantFilter,
+)
+from scheduling.admin.letters import Found
+from scheduling.admin.operations import allowed
 from scheduling.admin.site import console
-from scheduling.admin.tasks import OperatedAdmin
-from scheduling.models import DeadLetter, Task
+from scheduling.admin.task_list import OperatedAdmin, TaskChangeList
+from scheduling.models import DeadLetter, Sweep, Task
+from scheduling.models.task import TaskQuerySet
 
 MESSAGE_SHOWN = 200
-SWEEPING = (Operation.REDRIVE, Operation.DISCARD)
 
 
-class DeadLetterChangeList(UncountedChangeList):
+class DeadLetterChangeList(TaskChangeList):
     def url_for_result(self, result: Model) -> str:
         """A dead letter is a task, and has its page."""
         return reverse("admin:scheduling_task_change", args=[result.pk])
+
+    @property
+    def found(self) -> Found:
+        """All that match, not this page of them."""
+        among = self.queryset if self.among is None else self.among
+        return Found(self.queryset, among)
+
+    @property
+    def which(self) -> str:
+        """The filters in words."""
+        chosen = [f"{key}={value}" for key, value in sorted(self.params.items()) if value]
+        return f"dead letters with {', '.join(chosen)}" if chosen else "all dead letters"
+
+    @property
+    def filters(self) -> str:
+        return self.get_query_string().removeprefix("?")
 
 
 @admin.register(DeadLetter, site=console)
 class DeadLetterAdmin(OperatedAdmin):
     title = "Dead letters"
     list_display = ("task", "reason", "last_error", "tenant", "queue", "attempted", "died")
-    list_filter = (TenantFilter, NameFilter, QueueFilter, DeadReasonFilter)
+    list_filter = (TenantFilter, NameFilter, ErrorFilter, DeadReasonFilter, QueueFilter, DiedFilter)
     list_select_related = ("tenant",)
     actions = ("redrive", "discard")
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return DeadLetterChangeList
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Task]:
-        return super().get_queryset(request).filter(dead_reason__isnull=False)
+    def get_queryset(self, request: HttpRequest) -> TaskQuerySet:
+        return super().get_queryset(request).dead()
 
     def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.sweep_view)
-        verbs = [
+        wrap = self.admin_site.admin_view
+        ask = [
             path(
-                f"{verb}-all/", view, {"operation": verb}, name=f"scheduling_deadletter_{verb}_all"
+                f"{verb}-all/",
+                wrap(sweeping.ask_view),
+                {"operation": verb, "letters": self},
+                name=f"scheduling_deadletter_{verb}_all",
             )
-            for verb in SWEEPING
+            for verb in sweep.OPERATIONS
         ]
-        return verbs + super().get_urls()
+        return [
+            *ask,
+            path(
+                "sweeps/<int:sweep_id>/",
+                wrap(sweeping.sweep_view),
+                {"letters": self},
+                name="scheduling_deadletter_sweep",
+            ),
+            path(
+                "sweeps/<int:sweep_id>/cancel/",
+                wrap(sweeping.cancel_view),
+                name="scheduling_deadletter_sweep_cancel",
+            ),
+            path(
+                "export.<str:kind>",
+                wrap(export.view),
+                {"letters": self},
+                name="scheduling_deadletter_export",
+            ),
+            *super().get_urls(),
+        ]
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        sweeping = SWEEPING if self.has_operate_permission(request) else ()
-        filters = request.GET.urlencode()
-        return super().changelist_view(
-            request, {"sweeping": sweeping, "filters": filters} | (extra_context or {})
+        response = super().changelist_view(
+            request,
+            {
+                "sweeping": allowed(request.user, sweep.OPERATIONS),
+                "sweeps": Sweep.objects.filter(state=Sweep.State.UNDER_WAY),
+            }
+            | (extra_context or {}),
         )
-
-    def sweep_view(self, request: HttpRequest, operation: Operation) -> HttpResponse:
-        """GET asks, a first POST begins, each further one takes a step; the filters are in the address."""
-        if not self.has_operate_permission(request):
-            raise PermissionDenied
-        changelist = self.get_changelist_instance(request)
-        letters = changelist.queryset
-        if request.method != "POST":
-            return self._ask_all(request, operation, changelist, letters)
-        if "progress" in request.POST:
-            progress = sweep.Progress.read(request.POST["progress"])
-        else:
-            progress = sweep.begin(operation, _which(changelist), operator(request), clock.now())
-        progress = sweep.step(progress, letters)
-        if progress.finished:
-            return self._report(request, progress, changelist)
-        return self._go_on(request, progress, changelist)
-
-    def _ask_all(
-        self,
-        request: HttpRequest,
-        operation: Operation,
-        changelist: ChangeList,
-        letters: QuerySet[Task],
-    ) -> HttpResponse:
-        context = self.admin_site.each_context(request) | {
-            "title": f"{operation.value.capitalize()} all that match?",
-            "operation": operation,
-            "which": _which(changelist),
-            "matching": sweep.matching(letters),
-            "groups": sweep.groups(letters),
-            "back": _back(changelist),
-        }
-        return TemplateResponse(request, "admin/confirm_sweep.html", context)
-
-    def _go_on(
-        self, request: HttpRequest, progress: sweep.Progress, changelist: ChangeList
-    ) -> HttpResponse:
-        context = self.admin_site.each_context(request) | {
-            "title": f"{progress.operation.value.capitalize()} all that match",
-            "progress": progress,
-            "told": sweep.told(progress),
-            "back": _back(changelist),
-        }
-        return TemplateResponse(request, "admin/sweep.html", context)
-
-    def _report(
-        self, request: HttpRequest, progress: sweep.Progress, changelist: ChangeList
-    ) -> HttpResponse:
-        level = messages.WARNING if progress.left else messages.SUCCESS
-        messages.add_message(request, level, sweep.told(progress))
-        return HttpResponseRedirect(_back(changelist))
+        if "cl" in (context := getattr(response, "context_data", None) or {}):
+            context["groups"] = context["cl"].found.groups()
+            context["matching"] = context["cl"].found.matching()
+        return response
 
     @admin.display(description="reason")
     def reason(self, task: Task) -> SafeString:
@@ -132,14 +130,3 @@ class DeadLetterAdmin(OperatedAdmin):
     @admin.display(description="died")
     def died(self, task: Task) -> SafeString | str:
         return words.stamp(task.finished_at, clock.now())
-
-
-def _which(changelist: ChangeList) -> str:
-    """The filters in words."""
-    chosen = [f"{key}={value}" for key, value in sorted(changelist.params.items()) if value]
-    return f"dead letters with {', '.join(chosen)}" if chosen else "all dead letters"
-
-
-def _back(changelist: ChangeList) -> str:
-    address = reverse("admin:scheduling_deadletter_changelist")
-    return f"{address}{changelist.get_query_string()}"

@@ -1,10 +1,12 @@
 """Lists that stay cheap over millions of rows, of models that nobody edits by hand."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.contrib import admin
 from django.contrib.admin.options import ShowFacets
-from django.contrib.admin.views.main import ChangeList
+from django.contrib.admin.views.main import PAGE_VAR, ChangeList
+from django.core.exceptions import ValidationError
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 
@@ -29,6 +31,12 @@ class UncountedChangeList(ChangeList):
     """
 
     MOST_PAGES = 1_000_000
+    newest: str | None = None
+    newer: str | None = None
+    older: str | None = None
+    is_by_cursor = False
+    walked: int | None = None
+    """How many rows were looked at, when there may be more that match."""
 
     def get_results(self, request: HttpRequest) -> None:
         self.page_num = min(max(self.page_num, 1), self.MOST_PAGES)
@@ -36,31 +44,48 @@ class UncountedChangeList(ChangeList):
         ids = list(
             self.queryset.values_list("pk", flat=True)[start : start + self.list_per_page + 1]
         )
-        self.has_next = len(ids) > self.list_per_page
-        ids = ids[: self.list_per_page]
-        self.result_list = self.queryset.filter(pk__in=ids)
-        self.result_count = len(ids)
+        if self.page_num > 1:
+            self.newer = self.get_query_string({PAGE_VAR: self.page_num - 1})
+        if len(ids) > self.list_per_page:
+            self.older = self.get_query_string({PAGE_VAR: self.page_num + 1})
+        self.show(request, self.queryset.filter(pk__in=ids[: self.list_per_page]))
+
+    def show(self, request: HttpRequest, rows: Any) -> None:
+        self.result_list = rows
+        self.result_count = len(rows)
         self.full_result_count = self.result_count  # equal: nothing is said about a total
         self.show_full_result_count = False
-        self.show_admin_actions = bool(ids)
+        self.show_admin_actions = bool(rows)
         self.can_show_all = self.multi_page = False
-        self.paginator = self.model_admin.get_paginator(
-            request, self.result_list, self.list_per_page
-        )
+        self.paginator = self.model_admin.get_paginator(request, rows, self.list_per_page)
 
     def get_ordering(self, request: HttpRequest, queryset: Any) -> list[Any]:
         """The order that an index gives, whatever the address asks for."""
         return list(self.model_admin.get_ordering(request))
 
-    @property
-    def newer(self) -> str | None:
-        if self.page_num == 1:
-            return None
-        return self.get_query_string({"p": self.page_num - 1})
 
-    @property
-    def older(self) -> str | None:
-        return self.get_query_string({"p": self.page_num + 1}) if self.has_next else None
+class CursorChangeList(UncountedChangeList):
+    """Newest first, by key: a page begins after the last key of the one before, however far down it is."""
+
+    is_by_cursor = True
+
+    def get_results(self, request: HttpRequest) -> None:
+        rows = self.queryset
+        if (cursor := self.cursor(request)) is not None:
+            rows = rows.filter(pk__lt=cursor)
+            self.newest = self.get_query_string()
+        found = list(rows[: self.list_per_page + 1])
+        shown = found[: self.list_per_page]
+        if len(found) > len(shown):
+            self.older = self.get_query_string({PAGE_VAR: shown[-1].pk})
+        self.show(request, shown)
+
+    def cursor(self, request: HttpRequest) -> Any:
+        """None at the beginning, and for what is no key."""
+        try:
+            return self.model._meta.pk.to_python(request.GET.get(PAGE_VAR)) or None
+        except ValidationError:
+            return None
 
 
 class ReadOnlyAdmin(ModelAdmin[M]):
@@ -84,8 +109,7 @@ class ReadOnlyAdmin(ModelAdmin[M]):
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Only what the filters offer: any other lookup may walk the whole table."""
-        offered = (getattr(item, "parameter_name", item) for item in self.get_list_filter(request))
-        return lookup in offered
+        return any(lookup in parameters(item) for item in self.get_list_filter(request))
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -95,3 +119,8 @@ class ReadOnlyAdmin(ModelAdmin[M]):
 
     def has_delete_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
         return False
+
+
+def parameters(item: Any) -> Sequence[str]:
+    """Under which names a filter is asked for in the address."""
+    return getattr(item, "parameters", None) or (getattr(item, "parameter_name", item),)

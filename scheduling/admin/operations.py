@@ -1,16 +1,17 @@
 """What an operator does to tasks: verbs of the ledger, and their record, in one transaction each."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import assert_never
 from uuid import UUID
 
-from django.contrib.auth.models import User
+from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 
-from scheduling import ledger
+from scheduling import clock, ledger
 from scheduling.admin import audit
 from scheduling.admin.words import counted
 from scheduling.errors import Overloaded
@@ -18,13 +19,26 @@ from scheduling.models import Task
 from scheduling.states import TaskState
 from tenants.models import Tenant
 
-PERMISSION = "scheduling.change_task"
-
 
 class Operation(StrEnum):
     CANCEL = "cancel"
+    RUN_NOW = "run-now"
     REDRIVE = "redrive"
     DISCARD = "discard"
+
+    @property
+    def label(self) -> str:
+        return self.value.replace("-", " ").capitalize()
+
+    @property
+    def permission(self) -> str:
+        verb = "reschedule" if self is Operation.RUN_NOW else self.value
+        return f"scheduling.{verb}_task"
+
+    @property
+    def is_dangerous(self) -> bool:
+        """Whether something is lost by it."""
+        return self in (Operation.CANCEL, Operation.DISCARD)
 
     @property
     def past(self) -> str:
@@ -36,12 +50,19 @@ class Operation(StrEnum):
         match self:
             case Operation.CANCEL:
                 return "Queued tasks are cancelled for good. Running ones are asked to stop."
+            case Operation.RUN_NOW:
+                return "Tasks that wait for their time are due at once. Pauses, caps and the order of their lane still count."
             case Operation.REDRIVE:
                 return "Dead letters are queued again, due at once, with all their attempts."
             case Operation.DISCARD:
                 return "Dead letters are deleted with their history. This cannot be undone."
             case _:
                 assert_never(self)
+
+
+def allowed(user: User | AnonymousUser, operations: Iterable[Operation]) -> list[Operation]:
+    """Those that this user may do."""
+    return [each for each in operations if user.has_perm(each.permission)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +79,8 @@ def perform(operation: Operation, tasks: Sequence[Task], by: User, reason: str =
         match operation:
             case Operation.CANCEL:
                 done = _cancel(tasks)
+            case Operation.RUN_NOW:
+                done = rescheduled(tasks, clock.now())
             case Operation.REDRIVE:
                 done = _redrive(tasks)
             case Operation.DISCARD:
@@ -97,6 +120,16 @@ def _cancel(tasks: Sequence[Task]) -> Done:
         said.append(f"{counted(asked, 'running task')} asked to stop.")
     if left := len(tasks) - len(done):
         said.append(f"{counted(left, 'task')} left: already finished.")
+    return Done(done, " ".join(said))
+
+
+def rescheduled(
+    tasks: Sequence[Task], due_at: datetime | None, priority: int | None = None
+) -> Done:
+    done = ledger.reschedule([task.pk for task in tasks], due_at=due_at, priority=priority)
+    said = [f"{counted(len(done), 'task')} rescheduled."]
+    if left := len(tasks) - len(done):
+        said.append(f"{counted(left, 'task')} left: not waiting, or with a deadline before that.")
     return Done(done, " ".join(said))
 
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from scheduling.admin.audit import operator
-from scheduling.admin.operations import PERMISSION, Operation, perform
+from scheduling.admin.operations import Operation, perform
 from scheduling.admin.site import console
 from scheduling.admin.words import counted
 from scheduling.models import Task
@@ -25,7 +25,7 @@ def ask(
     """The page that asks. It posts to `operate`, and returns to the address `back`."""
     tasks = _read(picked)
     context = console.each_context(request) | {
-        "title": f"{operation.value.capitalize()} {counted(len(tasks), 'task')}?",
+        "title": f"{operation.label} {counted(len(tasks), 'task')}?",
         "operation": operation,
         "tasks": tasks,
         "back": back,
@@ -37,12 +37,13 @@ def operate(request: HttpRequest, operation: Operation) -> HttpResponse:
     """Do it to the tasks that were posted, once it was confirmed."""
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
-    if not request.user.has_perm(PERMISSION):
+    if not request.user.has_perm(operation.permission):
         raise PermissionDenied
     picked, back = _picked(request), _back(request)
     if "confirmed" not in request.POST:
         return ask(request, operation, picked, back)
-    messages.info(request, perform(operation, _read(picked), operator(request)))
+    reason = request.POST.get("reason", "").strip()
+    messages.info(request, perform(operation, _read(picked), operator(request), reason))
     return HttpResponseRedirect(back)
 
 

@@ -1,137 +1,163 @@
-"""An operation on all dead letters that match: many rows, a bounded step of them in each request.
+"""An operation on all dead letters that match: a bounded step of them at a time, by whoever asks for the next.
 
-What is still to do is what still matches, because redriving and discarding take a task out of the dead
-letters; so a sweep that was interrupted can simply be started again. Its progress travels signed through
-the page, and one audit entry tells how far it got.
+Redriving and discarding take a task out of the dead letters, so what is still to do is what still matches,
+further on than the last step got. How far that was stands in the ledger: a sweep that was interrupted goes on
+where it stopped, and one that is cancelled leaves the rest as it is.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from math import floor
 from typing import assert_never
+from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.core import signing
-from django.core.exceptions import BadRequest
 from django.db import transaction
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 
 from scheduling import ledger
 from scheduling.admin import audit
+from scheduling.admin.letters import Found
 from scheduling.admin.operations import Operation, over
 from scheduling.admin.words import counted
-from scheduling.models import OperatorAction, Task
+from scheduling.errors import Overloaded
+from scheduling.models import OperatorAction, Sweep, Task
 
 STEP = 1000
-MOST_COUNTED = 10_000
-GROUPS_SHOWN = 10
-SALT = "rentroll.sweep"
+WALK = 5000
+"""Dead letters that one step looks at, at most."""
+MOST_SAVED_UP = timedelta(seconds=10)
+"""Of a rate: nobody who comes back after an hour redrives an hour's worth at once."""
+TENANTS_TOLD = 20
+OPERATIONS = (Operation.REDRIVE, Operation.DISCARD)
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a sweep has got."""
-
-    operation: Operation
-    until: str
-    """Only what was dead at this instant (ISO 8601), when it was confirmed."""
-    entry: int
-    """The audit entry."""
-    done: int = 0
-    full: dict[int, str] = field(default_factory=dict)
-    """Tenants (by id) that have no room for more, and why."""
-    left: tuple[str, ...] = ()
-    """Once it has finished: how many are left, and why."""
-    finished: bool = False
-
-    def signed(self) -> str:
-        return signing.dumps(asdict(self), salt=SALT)
-
-    @classmethod
-    def read(cls, text: str) -> "Progress":
-        """Raises BadRequest for what no page of ours sent."""
-        try:
-            fields = signing.loads(text, salt=SALT)
-        except signing.BadSignature as error:
-            raise BadRequest("This is not the progress of a sweep.") from error
-        full = {int(key): why for key, why in fields["full"].items()}  # JSON knows text keys only
-        return cls(**fields | {"operation": Operation(fields["operation"]), "full": full})
-
-
-@dataclass(frozen=True, slots=True)
-class Matching:
-    """How many rows match, counted no further than is cheap."""
-
-    count: int
-
-    @property
-    def is_exact(self) -> bool:
-        return self.count <= MOST_COUNTED
-
-    @property
-    def verb(self) -> str:
-        return "matches" if self.count == 1 else "match"
-
-    def __str__(self) -> str:
-        if self.is_exact:
-            return counted(self.count, "dead letter")
-        return f"more than {counted(MOST_COUNTED, 'dead letter')}"
-
-
-def matching(letters: QuerySet[Task]) -> Matching:
-    return Matching(letters.order_by()[: MOST_COUNTED + 1].count())
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    name: str
-    reason: str
-    count: int
-
-
-def groups(letters: QuerySet[Task]) -> list[Group]:
-    """What matches by name and reason, the most frequent first; of very many, a sample."""
-    sample = letters.order_by().values("pk")[:MOST_COUNTED]
-    grouped = Task.objects.filter(pk__in=sample).order_by().values_list("name", "dead_reason")
-    counts = grouped.annotate(count=Count("pk")).order_by("-count")[:GROUPS_SHOWN]
-    return [Group(name, str(reason).replace("_", " "), count) for name, reason, count in counts]
-
-
-def begin(operation: Operation, which: str, by: User, now: datetime) -> Progress:
-    """From here on it is on record. `which` says in words what matches."""
-    entry = audit.record(by, operation, which, note="Begun.")
-    return Progress(operation, now.isoformat(), entry.pk)
-
-
-def step(progress: Progress, letters: QuerySet[Task]) -> Progress:
-    """The next few. One transaction, with its part of the audit entry."""
-    standing = letters.filter(finished_at__lte=datetime.fromisoformat(progress.until)).order_by()
-    left = standing.exclude(tenant__in=progress.full).order_by("tenant", "pk")
-    batch = list(left.select_related("tenant").only("pk", "tenant__slug")[:STEP])
+def begin(
+    operation: Operation,
+    found: Found,
+    *,
+    which: str,
+    filters: str,
+    by: User,
+    now: datetime,
+    reason: str = "",
+    per_second: float | None = None,
+) -> Sweep:
+    """From here on it is on record. `which` says in words what matches, `filters` as the address does."""
+    matching = found.matching()
     with transaction.atomic():
-        done, full = _perform(progress.operation, batch)
-        tenants = {task.tenant_id: task.tenant for task in batch}
-        after = replace(
-            progress,
-            done=progress.done + done,
-            full=progress.full | {key: over(tenants[key], full[key]) for key in full},
-            finished=len(batch) < STEP or not (done or full),
+        return Sweep.objects.create(
+            operation=operation,
+            which=which[:400],
+            filters=filters,
+            until=now,
+            per_second=per_second,
+            expected=matching.count if matching.is_exact else None,
+            begun_by=by.get_username(),
+            begun_at=now,
+            stepped_at=now,
+            action=audit.record(by, operation, which, reason=reason, note="Begun."),
         )
-        if after.finished:
-            after = replace(after, left=_left(standing, after.full))
-        OperatorAction.objects.filter(pk=progress.entry).update(done=after.done, note=told(after))
-    return after
 
 
-def _left(standing: QuerySet[Task], full: Mapping[int, str]) -> tuple[str, ...]:
-    counts = {why: matching(standing.filter(tenant=key)) for key, why in full.items()}
-    return tuple(f"{left} left: {why}." for why, left in counts.items() if left.count)
+def step(sweep_id: int, found: Found, now: datetime) -> Sweep:
+    """The next few, if there are any and the rate allows it. One transaction, with its part of the record."""
+    with transaction.atomic():
+        sweep = Sweep.objects.select_for_update().get(pk=sweep_id)
+        if sweep.state == Sweep.State.UNDER_WAY and (most := _allowance(sweep, now)):
+            _step(sweep, found, most)
+            sweep.stepped_at = now
+            _save(sweep)
+    return sweep
 
 
-def told(progress: Progress) -> str:
+def cancel(sweep_id: int, by: User) -> Sweep:
+    """What is done stays done; the rest stays dead."""
+    with transaction.atomic():
+        sweep = Sweep.objects.select_for_update().get(pk=sweep_id)
+        if sweep.state == Sweep.State.UNDER_WAY:
+            sweep.state = Sweep.State.CANCELLED
+            sweep.note = "Cancelled: the rest is as it was."
+            _save(sweep)
+            audit.record(by, "cancel", f"the sweep: {sweep}", done=1, note=told(sweep))
+    return sweep
+
+
+def told(sweep: Sweep) -> str:
     """What was done, and what was not."""
-    done = f"{counted(progress.done, 'dead letter')} {progress.operation.past}."
-    return " ".join((done, *progress.left))
+    done = f"{counted(sweep.done, 'dead letter')} {Operation(sweep.operation).past}."
+    return f"{done} {sweep.note}".rstrip()
+
+
+def _allowance(sweep: Sweep, now: datetime) -> int:
+    """How many the next step may take."""
+    if sweep.per_second is None:
+        return STEP
+    saved_up = min(
+        now - sweep.stepped_at, max(MOST_SAVED_UP, timedelta(seconds=1 / sweep.per_second))
+    )
+    return min(floor(saved_up.total_seconds() * sweep.per_second), STEP)
+
+
+def _step(sweep: Sweep, found: Found, most: int) -> None:
+    candidates = _next(sweep, found.among)
+    standing = found.letters.filter(
+        pk__among=[task_id for _, task_id in candidates], finished_at__lte=sweep.until
+    )
+    batch = list(_in_order(standing.exclude(tenant__in=list(sweep.full)))[:most])
+    done, full = _perform(Operation(sweep.operation), batch)
+    sweep.done += done
+    if any(isinstance(limit, Overloaded) for limit in full.values()):
+        sweep.note = f"It waits: {next(iter(full.values()))}"
+        return  # and goes on from here
+    tenants = {task.tenant_id: task.tenant for task in batch}
+    sweep.full |= {str(key): over(tenants[key], limit) for key, limit in full.items()}
+    sweep.note = ""
+    if len(batch) == most:
+        _move_past(sweep, (batch[-1].tenant_id, batch[-1].pk))
+    elif len(candidates) == WALK:
+        _move_past(sweep, candidates[-1])
+    else:
+        _finish(sweep, found)
+
+
+def _next(sweep: Sweep, among: QuerySet[Task]) -> list[tuple[int, UUID]]:
+    """Where the last step stopped: the rest of that tenant's, then those of the tenants after it."""
+    ids = among.order_by("tenant", "pk").values_list("tenant_id", "pk")
+    rest: list[tuple[int, UUID]] = []
+    if sweep.after_task and str(sweep.after_tenant) not in sweep.full:
+        rest = list(ids.filter(tenant=sweep.after_tenant, pk__gt=sweep.after_task)[:WALK])
+    return rest + list(ids.filter(tenant__gt=sweep.after_tenant)[: WALK - len(rest)])
+
+
+def _in_order(letters: QuerySet[Task]) -> QuerySet[Task]:
+    return letters.order_by("tenant", "pk").select_related("tenant").only("tenant__slug")
+
+
+def _move_past(sweep: Sweep, place: tuple[int, UUID]) -> None:
+    sweep.after_tenant, sweep.after_task = place
+
+
+def _finish(sweep: Sweep, found: Found) -> None:
+    """With a count of what is left: of each tenant that was full, no further than is cheap."""
+    sweep.state = Sweep.State.FINISHED
+    said = []
+    for key, why in list(sweep.full.items())[:TENANTS_TOLD]:
+        theirs = found.letters.filter(tenant=key, finished_at__lte=sweep.until)
+        left = Found(theirs, found.among.filter(tenant=key)).matching()
+        sweep.refused += left.count
+        said += [f"{left} left: {why}."] if left.count else []
+    if more := len(sweep.full) - TENANTS_TOLD:
+        said += [f"{counted(more, 'more tenant')} are over their limits."] if more > 0 else []
+    sweep.note = " ".join(said)
+
+
+def _save(sweep: Sweep) -> None:
+    sweep.save()
+    if sweep.action_id is not None:  # entries are pruned after a year
+        OperatorAction.objects.filter(pk=sweep.action_id).update(
+            done=sweep.done, refused=sweep.refused, note=told(sweep)
+        )
 
 
 def _perform(operation: Operation, batch: Sequence[Task]) -> tuple[int, dict[int, ledger.Full]]:
@@ -141,7 +167,7 @@ def _perform(operation: Operation, batch: Sequence[Task]) -> tuple[int, dict[int
             return len(ledger.redrive_what_fits(batch, full)), full
         case Operation.DISCARD:
             return ledger.discard([task.pk for task in batch]), full
-        case Operation.CANCEL:
-            raise BadRequest("Dead letters cannot be cancelled.")
+        case Operation.CANCEL | Operation.RUN_NOW:
+            raise ValueError(f"Dead letters cannot be swept by {operation}.")
         case _:
             assert_never(operation)

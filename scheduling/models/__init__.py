@@ -10,6 +10,7 @@ from scheduling.models.pause import Pause
 from scheduling.models.quota import Intake, Outflow
 from scheduling.models.recurring import RecurringTask, Tick
 from scheduling.models.schedule import Schedule
+from scheduling.models.sweep import Sweep
 from scheduling.models.task import DeadLetter, Task
 from scheduling.models.throughput import Hour, Throughput, Total
 from scheduling.models.worker import WorkerProcess
@@ -31,6 +32,7 @@ __all__ = [
     "RecurringTask",
     "Refusal",
     "Schedule",
+    "Sweep",
     "Task",
     "Throughput",
     "Tick",

@@ -90,6 +90,11 @@ class Task(models.Model):
                 condition=Q(dead_reason__isnull=False),
             ),
             models.Index(
+                fields=["id"],
+                name="task_dead_of_all",
+                condition=Q(dead_reason__isnull=False),
+            ),
+            models.Index(
                 fields=["tenant", "queue"],
                 name="task_dead_queue",
                 condition=Q(dead_reason__isnull=False),
@@ -118,6 +123,12 @@ class Task(models.Model):
             models.CheckConstraint(
                 name="task_attempts", condition=Q(attempts__lte=models.F("max_attempts"))
             ),
+        ]
+        permissions: ClassVar = [
+            ("cancel_task", "Can cancel tasks"),
+            ("redrive_task", "Can redrive dead letters"),
+            ("discard_task", "Can discard dead letters"),
+            ("reschedule_task", "Can change when tasks are due, and their priority"),
         ]
 
     def __str__(self) -> str:

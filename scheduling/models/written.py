@@ -39,6 +39,25 @@ class WrittenJSON(models.JSONField):
         return name, "django.db.models.JSONField", args, kwargs
 
 
+class ErrorClass(models.Func):
+    """`ErrorClass("error")`: the class of an error. Text that is no JSON is of none."""
+
+    arity = 1
+    output_field = models.CharField()
+
+    def as_sqlite(self, compiler: Any, connection: BaseDatabaseWrapper, **extra: Any) -> Any:
+        column, params = compiler.compile(self.source_expressions[0])
+        return _class_on_sqlite(column), [*params, *params]
+
+    def as_postgresql(self, compiler: Any, connection: BaseDatabaseWrapper, **extra: Any) -> Any:
+        column, params = compiler.compile(self.source_expressions[0])
+        return f"({column} ->> 'class')", params
+
+
+def _class_on_sqlite(column: str) -> str:
+    return f"iif(json_valid({column}), json_extract({column}, '$.class'), NULL)"
+
+
 @WrittenJSON.register_lookup
 class OfClass(_Lookup):
     """`filter(error__of_class="ValueError")`: errors of that class. Text that is no JSON is of none."""
@@ -50,8 +69,7 @@ class OfClass(_Lookup):
 
     def as_sqlite(self, compiler: Any, connection: BaseDatabaseWrapper) -> tuple[str, Any]:
         column, params = self.process_lhs(compiler, connection)
-        extracted = f"iif(json_valid({column}), json_extract({column}, '$.class'), NULL)"
-        return f"{extracted} = %s", [*params, *params, self.rhs]
+        return f"{_class_on_sqlite(column)} = %s", [*params, *params, self.rhs]
 
     def as_postgresql(self, compiler: Any, connection: BaseDatabaseWrapper) -> tuple[str, Any]:
         column, params = self.process_lhs(compiler, connection)

@@ -6,10 +6,12 @@ from uuid import UUID, uuid4
 import pytest
 from django.test import Client
 
+from scheduling import clock
 from scheduling.admin import selection
+from scheduling.admin.operations import Operation
 from scheduling.errors import Overloaded
 from scheduling.ledger import capacity
-from scheduling.models import Task
+from scheduling.models import OperatorAction, Task
 from tenants.models import Tenant
 from tests.admin.conftest import SignIn
 from tests.admin.kit import DEAD_LETTERS, TASKS, bury, page, put, recorded, text_of
@@ -111,10 +113,45 @@ def test_who_may_only_look_can_do_nothing(sign_in: SignIn, tenant_a: Tenant) -> 
     viewer = sign_in("view_task")
     assert viewer.get(page(ids[0])).context["operations"] == []
     assert "Redrive" not in text_of(viewer.get(DEAD_LETTERS))
-    for operation in ("redrive", "discard", "cancel"):
+    for operation in Operation:
         answer = viewer.post(f"{TASKS}{operation}/", {"task": ids, "confirmed": "1"})
         assert answer.status_code == 403
     assert states(ids) == ["dead"]
+
+
+@pytest.mark.parametrize("mine", Operation)
+def test_each_operation_has_a_permission_of_its_own(
+    sign_in: SignIn, tenant_a: Tenant, mine: Operation
+) -> None:
+    """Also of whoever forges the form."""
+    (dead,) = bury(tenant_a)
+    (waiting,) = put(tenant_a, due_at=clock.now() + timedelta(hours=1))
+    hand = sign_in(mine.permission.removeprefix("scheduling."))
+    offered = {
+        operation
+        for task_id in (dead, waiting)
+        for operation in hand.get(page(task_id)).context["operations"]
+    }
+    assert offered == {mine}
+    allowed = {
+        operation
+        for operation in Operation
+        if hand.post(f"{TASKS}{operation}/", {"task": [dead]}).status_code == 200
+    }
+    assert allowed == {mine}
+    may_reschedule = hand.get(f"{TASKS}{waiting}/reschedule/").status_code == 200
+    assert may_reschedule == (mine is Operation.RUN_NOW)
+
+
+def test_what_waits_for_its_time_is_made_due_now(operator: Client, tenant_a: Tenant) -> None:
+    waiting = put(tenant_a, due_at=clock.now() + timedelta(hours=1))
+    running = put(tenant_a)
+    take(1)
+    answer = operate(operator, "run-now", [*waiting, *running], reason="the customer waits")
+    assert "1 task rescheduled. 1 task left: not waiting, or with a deadline before that." in answer
+    assert [claim.task_id for claim in take(2, now=clock.now())] == waiting
+    action = OperatorAction.objects.get()
+    assert (action.verb, action.reason) == ("run-now", "the customer waits")
 
 
 def test_a_link_does_nothing(operator: Client, tenant_a: Tenant) -> None:
@@ -155,13 +192,6 @@ def test_no_more_are_picked_than_fit_one_transaction(
     assert operator.post(f"{TASKS}discard/", {"task": ids, "confirmed": "1"}).status_code == 400
     assert operator.post(DEAD_LETTERS, everything).status_code == 400
     assert states(ids) == ["dead"] * 3
-
-
-def test_who_may_operate_may_look(sign_in: SignIn, tenant_a: Tenant) -> None:
-    (task_id,) = bury(tenant_a)
-    hand = sign_in("change_task")
-    assert hand.get(page(task_id)).context["operations"] == ["redrive", "discard"]
-    assert "1 dead letter redriven." in operate(hand, "redrive", [task_id])
 
 
 def test_the_way_back_leads_to_this_site_only(operator: Client, tenant_a: Tenant) -> None:

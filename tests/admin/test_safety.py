@@ -1,17 +1,18 @@
 """What is stored by others is inert in the console, and its pages need no other host."""
 
 import re
+from datetime import timedelta
 from html.parser import HTMLParser
 
 import pytest
 from django.contrib.staticfiles import finders
 from django.test import Client
 
-from scheduling import ledger
+from scheduling import clock, ledger
 from scheduling.admin import sweep
 from scheduling.models import Task
 from tenants.models import ApiToken, Tenant
-from tests.admin.kit import DEAD_LETTERS, PAUSES, TASKS, Page, bury, page, text_of, worker
+from tests.admin.kit import DEAD_LETTERS, PAUSES, TASKS, Page, bury, page, put, text_of, worker
 
 pytestmark = pytest.mark.ledger
 
@@ -53,6 +54,7 @@ def pages(operator: Client, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch) -
         idempotency_key=HOSTILE % "key",
         message=HOSTILE % "error",
     )
+    (waiting,) = put(tenant_a, name=HOSTILE % "waiting", due_at=clock.now() + timedelta(hours=1))
     ledger.pause(name=HOSTILE % "paused", reason=HOSTILE % "reason", by=HOSTILE % "by")
     token, _ = ApiToken.objects.issue(tenant=tenant_a, name=HOSTILE % "token")
     Tenant.objects.update(name=HOSTILE % "tenant")
@@ -62,6 +64,8 @@ def pages(operator: Client, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch) -
         TASKS,
         f"{TASKS}?name={HOSTILE % 'filter'}",
         page(dead),
+        f"{TASKS}{waiting}/reschedule/",
+        page(waiting),
         DEAD_LETTERS,
         f"{DEAD_LETTERS}redrive-all/?name={HOSTILE % 'name'}",
         PAUSES,
@@ -78,7 +82,11 @@ def pages(operator: Client, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch) -
     loaded = {address: operator.get(address) for address in addresses}
     loaded["confirm pause"] = operator.post(f"{PAUSES}add/", {"reason": HOSTILE % "why"})
     loaded["confirm discard"] = operator.post(f"{TASKS}discard/", {"task": [dead]})
-    loaded["sweeping"] = operator.post(f"{DEAD_LETTERS}redrive-all/?name={HOSTILE % 'name'}")
+    loaded["sweeping"] = operator.post(
+        f"{DEAD_LETTERS}redrive-all/?name={HOSTILE % 'name'}",
+        {"reason": HOSTILE % "why"},
+        follow=True,
+    )
     loaded["token issued"] = operator.post(
         "/admin/tenants/apitoken/add/", {"name": HOSTILE % "new", "scopes": ["read"]}
     )
@@ -119,7 +127,7 @@ def test_every_page_forbids_what_it_does_without(pages: dict[str, Page]) -> None
 
 
 def test_our_own_files_load_nothing_from_elsewhere() -> None:
-    for name in ("console.css", "live.js", "sweep.js"):
+    for name in ("console.css", "live.js"):
         path = finders.find(f"rentroll/{name}")
         assert path
         with open(str(path)) as file:  # noqa: PTH123  # finders answer with text

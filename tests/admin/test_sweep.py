@@ -1,6 +1,5 @@
 """What operators do to all dead letters that match."""
 
-import re
 from datetime import timedelta
 from uuid import UUID
 
@@ -9,8 +8,10 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from scheduling import clock
-from scheduling.admin import sweep
-from scheduling.models import Task
+from scheduling.admin import letters, sweep
+from scheduling.errors import Overloaded
+from scheduling.ledger import capacity
+from scheduling.models import OperatorAction, Sweep, Task
 from tenants.models import Tenant
 from tests.admin.conftest import SignIn
 from tests.admin.kit import DEAD_LETTERS, Page, ago, bury, put, recorded, text_of
@@ -18,25 +19,27 @@ from tests.ledger.kit import failing, say, take
 
 pytestmark = pytest.mark.ledger
 
-
-def step(client: Client, address: str, page: "Page | None" = None) -> Page:
-    """Begin, or go on as the page does: with the progress that it carries."""
-    posted = {"progress": progress_in(page)} if page else {}
-    return client.post(f"{DEAD_LETTERS}{address}", posted)
+HTMX = {"HX-Request": "true"}
 
 
-def progress_in(page: Page) -> str:
-    found = re.search(r'name="progress" value="([^"]+)"', page.content.decode())
-    assert found
-    return found[1]
+def begin(client: Client, address: str, **asked: object) -> str:
+    """Confirm it; answers where its page is."""
+    answer = client.post(f"{DEAD_LETTERS}{address}", asked)
+    assert answer.status_code == 302
+    return answer["Location"]
 
 
-def run(client: Client, address: str) -> str:
+def step(client: Client, page: str) -> Page:
+    """As the page does by itself."""
+    return client.post(page, headers=HTMX)
+
+
+def run(client: Client, address: str, **asked: object) -> str:
     """Take all the steps; answers what is said at the end."""
-    page = step(client, address)
-    while page.status_code == 200:
-        page = step(client, address, page)
-    return text_of(client.get(page["Location"]))
+    page = begin(client, address, **asked)
+    while Sweep.objects.filter(state=Sweep.State.UNDER_WAY).exists():
+        step(client, page)
+    return text_of(client.get(page))
 
 
 def dead() -> set[UUID]:
@@ -48,17 +51,19 @@ def test_the_question_says_how_many_and_of_what(operator: Client, tenant_a: Tena
     bury(tenant_a, 1)
     question = text_of(operator.get(f"{DEAD_LETTERS}redrive-all/?tenant=tenant-a"))
     assert "4 dead letters match: dead letters with tenant=tenant-a." in question
-    assert "invoices.send permanent failure 3" in question
+    assert "invoices.send ValueError tenant-a 3" in question
+    assert "invoices.send of tenant-a, died 40 s ago ValueError no luck" in question
     assert len(dead()) == 4
 
 
 def test_very_many_are_not_counted_to_the_last(
     operator: Client, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweep, "MOST_COUNTED", 2)
+    monkeypatch.setattr(letters, "MOST_COUNTED", 2)
     bury(tenant_a, 4)
     question = text_of(operator.get(f"{DEAD_LETTERS}discard-all/"))
-    assert "more than 2 dead letters match: all dead letters." in question
+    assert "2 dead letters of the newest 2 match: all dead letters. Older ones" in question
+    assert "4 dead letters discarded." in run(operator, "discard-all/")
 
 
 def test_only_what_matches_is_redriven(
@@ -72,57 +77,143 @@ def test_only_what_matches_is_redriven(
     assert set(Task.objects.filter(state="queued").values_list("pk", flat=True)) == set(wanted)
 
 
-def test_filters_by_reason(operator: Client, tenant_a: Tenant) -> None:
+@pytest.mark.parametrize("filters", ["reason=attempts_exhausted", "error=KeyError", "q=rare.name"])
+def test_filters_of_every_kind_are_obeyed(operator: Client, tenant_a: Tenant, filters: str) -> None:
     kept = bury(tenant_a)
-    put(tenant_a, max_attempts=1)
+    put(tenant_a, max_attempts=1, name="rare.name")
     say(take(1, now=ago(seconds=20)), failing(), now=ago(seconds=10))
-    run(operator, "discard-all/?reason=attempts_exhausted")
+    Task.objects.filter(name="rare.name").update(error={"class": "KeyError", "message": ""})
+    run(operator, f"discard-all/?{filters}")
     assert dead() == set(kept)
 
 
 def test_discarding_all_deletes_them(operator: Client, tenant_a: Tenant) -> None:
     bury(tenant_a, 3)
-    said = run(operator, "discard-all/")
-    assert "3 dead letters discarded." in said
+    assert "3 dead letters discarded." in run(operator, "discard-all/")
     assert not Task.objects.exists()
 
 
 def test_many_are_done_step_by_step(
-    operator: Client, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
+    operator: Client, tenant_a: Tenant, tenant_b: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sweep, "STEP", 2)
-    bury(tenant_a, 5)
-    first = step(operator, "redrive-all/")
-    assert "2 dead letters redriven." in text_of(first)
+    bury(tenant_a, 3)
+    bury(tenant_b, 2)
+    page = begin(operator, "redrive-all/", reason="the gateway is back")
+    assert "2 dead letters redriven." in text_of(step(operator, page))
     assert len(dead()) == 3
-    second = step(operator, "redrive-all/", first)
-    assert "4 dead letters redriven." in text_of(second)
-    assert recorded() == ["redrive 4 dead letters redriven."]
-    third = step(operator, "redrive-all/", second)
-    assert "5 dead letters redriven." in text_of(operator.get(third["Location"]))
-    assert recorded() == ["redrive 5 dead letters redriven."]
+    assert recorded() == ["redrive 2 dead letters redriven."]
+    assert 'value="4"' in step(operator, page).content.decode()
+    assert "5 dead letters redriven. finished" in text_of(step(operator, page))
+    action = OperatorAction.objects.get()
+    assert (action.reason, action.done, action.refused) == ("the gateway is back", 5, 0)
+
+
+def test_a_step_walks_so_far_and_the_next_goes_on_from_there(
+    operator: Client, tenant_a: Tenant, tenant_b: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "WALK", 2)
+    others = bury(tenant_a, 5)
+    bury(tenant_b, name="rare.name")
+    page = begin(operator, "redrive-all/?name=rare.name")
+    for _ in range(2):
+        assert "0 dead letters redriven." in text_of(step(operator, page))
+    assert "1 dead letter redriven." in text_of(step(operator, page))
+    assert dead() == set(others)
+
+
+def test_without_scripts_a_button_takes_the_next_step(operator: Client, tenant_a: Tenant) -> None:
+    bury(tenant_a)
+    page = begin(operator, "redrive-all/")
+    assert text_of(operator.post(page, follow=True)).count("1 dead letter redriven.") == 1
+
+
+def test_somebody_else_goes_on_where_it_stopped(
+    operator: Client, sign_in: SignIn, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "STEP", 1)
+    bury(tenant_a, 2)
+    page = begin(operator, "redrive-all/")
+    step(operator, page)
+    colleague = sign_in("redrive_task")
+    listed = text_of(colleague.get(DEAD_LETTERS))
+    assert "Redrive all dead letters 1 of 2 done begun by ana" in listed
+    step(colleague, page)
+    assert "2 dead letters redriven." in text_of(step(colleague, page))
+    assert "done begun by" not in text_of(colleague.get(DEAD_LETTERS))
+
+
+def test_a_cancelled_one_leaves_the_rest_as_it_is(
+    operator: Client, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "STEP", 1)
+    bury(tenant_a, 3)
+    page = begin(operator, "discard-all/")
+    step(operator, page)
+    assert operator.get(f"{page}cancel/").status_code == 405
+    told = "1 dead letter discarded. Cancelled: the rest is as it was."
+    assert told in text_of(operator.post(f"{page}cancel/", follow=True))
+    step(operator, page)
+    assert len(dead()) == 2
+    assert recorded() == [f"discard {told}", f"cancel {told}"]
+
+
+def test_a_rate_is_kept_and_an_absence_saves_up_nothing(operator: Client, tenant_a: Tenant) -> None:
+    bury(tenant_a, 50)
+    page = begin(operator, "redrive-all/", per_second="2")
+    step(operator, page)
+    assert len(dead()) == 50  # no time has passed
+    for gone, left in ((timedelta(seconds=3), 44), (timedelta(hours=1), 24)):
+        Sweep.objects.update(stepped_at=clock.now() - gone)
+        step(operator, page)
+        assert len(dead()) == left
+
+
+@pytest.mark.parametrize("rate", ["0", "-1", "x", "nan", "1e9"])
+def test_a_rate_that_cannot_be_is_refused(operator: Client, tenant_a: Tenant, rate: str) -> None:
+    bury(tenant_a)
+    assert operator.post(f"{DEAD_LETTERS}redrive-all/", {"per_second": rate}).status_code == 200
+    assert not Sweep.objects.exists()
 
 
 def test_a_step_takes_few_queries(
     operator: Client, tenant_a: Tenant, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     bury(tenant_a, 200)
-    with django_assert_max_num_queries(18):  # statements of transactions are counted too
-        step(operator, "redrive-all/?tenant=tenant-a")
+    page = begin(operator, "redrive-all/?tenant=tenant-a")
+    with django_assert_max_num_queries(22):  # statements of transactions are counted too
+        step(operator, page)
     assert not dead()
 
 
 def test_a_full_tenant_does_not_keep_others_from_being_redriven(
-    operator: Client, tenant_a: Tenant, tenant_b: Tenant
+    operator: Client, tenant_a: Tenant, tenant_b: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sweep, "STEP", 10)
     bury(tenant_a, 30)
     bury(tenant_b, 4)
     Tenant.objects.filter(pk=tenant_a.pk).update(max_queued=7)
-    said = run(operator, "redrive-all/")
     told = "11 dead letters redriven. 23 dead letters left: tenant-a is over its max_queued of 7."
-    assert told in said
+    assert told in run(operator, "redrive-all/")
     assert recorded() == [f"redrive {told}"]
+    assert OperatorAction.objects.get().refused == 23
     assert Task.objects.dead().filter(tenant=tenant_b).count() == 0
+
+
+def test_a_full_ledger_makes_it_wait_and_it_goes_on_by_itself(
+    operator: Client, tenant_a: Tenant
+) -> None:
+    bury(tenant_a)
+    page = begin(operator, "redrive-all/")
+
+    def no_room() -> None:
+        raise Overloaded("The ledger's disk is nearly full.", retry_after=timedelta(seconds=5))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(capacity, "require_room", no_room)
+        said = text_of(step(operator, page))
+    assert "0 dead letters redriven. It waits: The ledger's disk is nearly full." in said
+    assert "1 dead letter redriven. finished" in text_of(step(operator, page))
 
 
 def test_what_dies_later_is_not_swept_along(
@@ -130,12 +221,12 @@ def test_what_dies_later_is_not_swept_along(
 ) -> None:
     monkeypatch.setattr(sweep, "STEP", 1)
     bury(tenant_a, 2)
-    page = step(operator, "discard-all/")
+    page = begin(operator, "discard-all/")
     put(tenant_a)
     (claim,) = take(1, now=clock.now())
     say(claim, failing(retry_in=None), now=claim.acquired_at + timedelta(days=1))
-    while page.status_code == 200:
-        page = step(operator, "discard-all/", page)
+    while Sweep.objects.get().state == Sweep.State.UNDER_WAY:
+        step(operator, page)
     assert dead() == {claim.task_id}
 
 
@@ -144,33 +235,35 @@ def test_a_redriven_letter_that_dies_again_is_not_redriven_for_ever(
 ) -> None:
     monkeypatch.setattr(sweep, "STEP", 1)
     (task_id,) = bury(tenant_a)
-    page = step(operator, "redrive-all/")
+    page = begin(operator, "redrive-all/")
+    step(operator, page)
     (claim,) = take(1, now=clock.now())
     say(claim, failing(retry_in=None), now=claim.acquired_at + timedelta(days=1))
-    assert step(operator, "redrive-all/", page).status_code == 302
+    assert "1 dead letter redriven. finished" in text_of(step(operator, page))
     assert dead() == {task_id}
 
 
 def test_the_audit_says_what_matched(operator: Client, tenant_a: Tenant) -> None:
     bury(tenant_a)
-    run(operator, "redrive-all/?name=demo.echo")
+    run(operator, "redrive-all/?name=demo.echo", reason="fixed")
     audit = text_of(operator.get("/admin/scheduling/operatoraction/"))
-    assert "ana redrive dead letters with name=demo.echo" in audit
+    assert "ana redrive dead letters with name=demo.echo fixed 1" in audit
 
 
-def test_progress_that_no_page_of_ours_sent_is_refused(operator: Client, tenant_a: Tenant) -> None:
+def test_there_is_no_page_of_an_unknown_sweep(operator: Client) -> None:
+    assert operator.get(f"{DEAD_LETTERS}sweeps/4711/").status_code == 404
+    assert operator.post(f"{DEAD_LETTERS}sweeps/4711/cancel/").status_code == 404
+
+
+def test_who_may_not_sweeps_nothing(sign_in: SignIn, operator: Client, tenant_a: Tenant) -> None:
     bury(tenant_a)
-    answer = operator.post(f"{DEAD_LETTERS}discard-all/", {"progress": "made-up"})
-    assert answer.status_code == 400
-    assert len(dead()) == 1
-
-
-def test_who_may_only_look_sweeps_nothing(sign_in: SignIn, tenant_a: Tenant) -> None:
-    bury(tenant_a)
-    viewer = sign_in("view_task")
-    assert "all that match" not in text_of(viewer.get(DEAD_LETTERS))
-    assert viewer.get(f"{DEAD_LETTERS}discard-all/").status_code == 403
-    assert viewer.post(f"{DEAD_LETTERS}discard-all/").status_code == 403
+    page = begin(operator, "discard-all/")
+    for hand in (sign_in("view_task"), sign_in("redrive_task")):
+        assert "discard-all" not in hand.get(DEAD_LETTERS).content.decode()
+        assert hand.get(f"{DEAD_LETTERS}discard-all/").status_code == 403
+        assert hand.post(f"{DEAD_LETTERS}discard-all/").status_code == 403
+        assert hand.post(page).status_code == 403
+        assert hand.post(f"{page}cancel/").status_code == 403
     assert len(dead()) == 1
 
 

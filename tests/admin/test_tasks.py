@@ -8,9 +8,9 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from scheduling import clock, ledger
+from scheduling import clock, ledger, paging
 from scheduling.admin.lists import ReadOnlyAdmin
-from scheduling.admin.tasks import TEXT_SHOWN
+from scheduling.admin.shown import TEXT_SHOWN
 from scheduling.admin.words import lasting
 from scheduling.ledger.values import Snooze, Succeed
 from scheduling.models import Lease, Task
@@ -49,17 +49,31 @@ def test_the_list_is_never_counted_and_loads_no_blobs(
     ]
 
 
-def test_pages_lead_on_and_back(operator: Client, tenant_a: Tenant) -> None:
+def test_pages_lead_on_and_to_the_beginning(operator: Client, tenant_a: Tenant) -> None:
     size = ReadOnlyAdmin.list_per_page
     ids = strings([*reversed(put(tenant_a, size * 2 + 1))])
-    assert listed(operator, "?p=2") == ids[size : size * 2]
-    middle = operator.get(f"{TASKS}?p=2")
-    assert (middle.context["cl"].newer, middle.context["cl"].older) == ("?p=1", "?p=3")
-    assert listed(operator, "?p=3") == ids[-1:]
-    assert operator.get(f"{TASKS}?p=3").context["cl"].older is None
+    first = operator.get(TASKS).context["cl"]
+    assert (first.newest, first.older) == (None, f"?p={ids[size - 1]}")
+    assert listed(operator, first.older) == ids[size : size * 2]
+    second = operator.get(f"{TASKS}{first.older}").context["cl"]
+    assert second.newest == "?"
+    assert listed(operator, second.older) == ids[-1:]
+    assert operator.get(f"{TASKS}{second.older}").context["cl"].older is None
 
 
-@pytest.mark.parametrize("number", ["0", "-3", "x", "999999999999999999999999"])
+def test_a_page_of_what_no_index_finds_looks_so_far_and_says_so(
+    operator: Client, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paging, "WALK", 3)
+    (rare,) = put(tenant_a, name="demo.rare")
+    put(tenant_a, 4)
+    page = operator.get(f"{TASKS}?name=demo.rare")
+    assert page.context["cl"].result_list == []
+    assert "3 tasks looked through for this page; older ones may match as well." in text_of(page)
+    assert listed(operator, page.context["cl"].older) == [str(rare)]
+
+
+@pytest.mark.parametrize("number", ["0", "-3", "x", "%00", "999999999999999999999999"])
 def test_a_page_that_cannot_be_is_no_error(operator: Client, tenant_a: Tenant, number: str) -> None:
     put(tenant_a)
     assert operator.get(f"{TASKS}?p={number}").status_code == 200
@@ -128,6 +142,36 @@ def test_tasks_are_found_by_their_key_whosever_they_are(
     ids = put(tenant_a, idempotency_key="order-1") + put(tenant_b, idempotency_key="order-1")
     put(tenant_b, idempotency_key="order-10")
     assert listed(operator, "?q=order-1") == strings([*reversed(ids)])
+
+
+def test_tasks_are_found_by_their_name_when_no_key_is_like_it(
+    operator: Client, tenant_a: Tenant
+) -> None:
+    wanted = put(tenant_a, name="invoices.send")
+    put(tenant_a)
+    assert listed(operator, "?q=invoices.send") == strings([*wanted])
+    assert listed(operator, "?q=invoices.send&name=demo.echo") == []
+    put(tenant_a, idempotency_key="invoices.send")
+    assert listed(operator, "?q=invoices.send") != strings([*wanted])
+
+
+def test_tasks_are_found_by_their_last_error(operator: Client, tenant_a: Tenant) -> None:
+    failed = bury(tenant_a)
+    put(tenant_a)
+    assert listed(operator, "?error=ValueError") == strings([*failed])
+    assert listed(operator, "?error=KeyError") == []
+
+
+def test_tasks_are_found_by_when_they_were_created(operator: Client, tenant_a: Tenant) -> None:
+    old, new = put(tenant_a, now=ago(hours=3)), put(tenant_a)
+    hour_ago = f"{ago(hours=1):%Y-%m-%dT%H:%M}"
+    assert listed(operator, f"?created_after={hour_ago}") == strings([*new])
+    assert listed(operator, f"?created_before={hour_ago}") == strings([*old])
+    assert listed(operator, f"?created_before={hour_ago}&created_after={hour_ago}") == []
+
+
+def test_an_instant_that_is_none_is_no_error(operator: Client, tenant_a: Tenant) -> None:
+    assert operator.get(f"{TASKS}?created_after=soon", follow=True).status_code == 200
 
 
 def test_a_lookup_that_no_filter_offers_is_refused(operator: Client, tenant_a: Tenant) -> None:

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from scheduling import clock
-from scheduling.api.v1 import pagination
+from scheduling import clock, paging
 from scheduling.states import TaskState
 from tenants.models import Tenant
 from tests.api.kit import Api, faults
@@ -139,7 +138,7 @@ def test_the_end_is_narrowed_to_a_half_open_interval(api_a: Api, tenant_a: Tenan
 def test_a_page_looks_so_far_and_no_further_and_the_next_goes_on(
     api_a: Api, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
-    monkeypatch.setattr(pagination, "WALK", 3)
+    monkeypatch.setattr(paging, "WALK", 3)
     [first] = kit.put(tenant_a, name="demo.rare", queue="rare")
     kit.run(kit.take())
     kit.put(tenant_a, 7)

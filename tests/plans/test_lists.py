@@ -7,8 +7,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from scheduling import clock
-from scheduling.api.v1 import pagination
+from scheduling import clock, paging
 from tenants.models import ApiToken, Tenant
 from tests.ledger.kit import put, run, take_all
 from tests.plans.test_backlogs import FEW, MANY, cost_of, unlimited
@@ -38,7 +37,7 @@ QUERIES: list[dict[str, Any]] = [
 def test_a_page_of_a_long_history_costs_what_one_of_a_short_one_does(
     tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch, is_operator: bool
 ) -> None:
-    monkeypatch.setattr(pagination, "WALK", FEW)
+    monkeypatch.setattr(paging, "WALK", FEW)
     _, secret = ApiToken.objects.issue(tenant=None if is_operator else tenant_a)
     client = Client(headers={"Authorization": f"Bearer {secret}"})
 

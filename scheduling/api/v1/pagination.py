@@ -1,27 +1,6 @@
-"""Owns the pages of the list of tasks: newest first, by cursor, without ever counting."""
+"""Owns where the next page of a list is found: relative to this host, for a proxy may know it by another name."""
 
-from dataclasses import dataclass
-from uuid import UUID
-
-from django.db.models import QuerySet
 from django.http import HttpRequest
-
-from scheduling.models import Task
-
-WALK = 5_000
-"""Tasks that one page looks at, at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Some tasks, and the cursor of the next page if there is one."""
-
-    tasks: list[Task]
-    next_cursor: UUID | None
-
-    def next_address(self, request: HttpRequest) -> str | None:
-        """The same list further on, relative to this host: a proxy may know it by another name."""
-        return None if self.next_cursor is None else further_on(request, str(self.next_cursor))
 
 
 def further_on(request: HttpRequest, cursor: str) -> str:
@@ -29,29 +8,3 @@ def further_on(request: HttpRequest, cursor: str) -> str:
     query = request.GET.copy()
     query["cursor"] = cursor
     return f"{request.path}?{query.urlencode()}"
-
-
-def page(
-    tasks: QuerySet[Task], *, among: QuerySet[Task] | None, cursor: UUID | None, limit: int
-) -> Page:
-    """The tasks after the cursor. Ids are ordered by creation, so a page stays put while tasks come in.
-
-    With `among`, of which no index tells those that match, no more than `WALK` of these are looked at: the page
-    may then be short, or empty, and still have a next one.
-    """
-    if cursor is not None:
-        tasks = tasks.filter(id__lt=cursor)
-    floor = None if among is None else lowest_walked(among, cursor)
-    if floor is not None:
-        tasks = tasks.filter(id__gte=floor)
-    found = list(tasks.order_by("-id")[: limit + 1])
-    shown = found[:limit]
-    return Page(shown, shown[-1].id if len(found) > limit else floor)
-
-
-def lowest_walked(among: QuerySet[Task], cursor: UUID | None) -> UUID | None:
-    """The last id of one walk, from an index alone. None: it comes to the end."""
-    if cursor is not None:
-        among = among.filter(id__lt=cursor)
-    ids = among.select_related(None).order_by("-id").values_list("id", flat=True)
-    return next(iter(ids[WALK - 1 : WALK]), None)

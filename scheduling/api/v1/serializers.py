@@ -10,9 +10,9 @@ from uuid import UUID
 from rest_framework import serializers
 
 from scheduling import enqueueing
-from scheduling.api.v1.filters import STATES
 from scheduling.api.v1.until_over import SECONDS_MAX
 from scheduling.errors import InvalidTask
+from scheduling.narrowing import STATES
 from scheduling.states import DeadReason
 
 PAGE = 50

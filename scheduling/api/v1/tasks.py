@@ -13,9 +13,8 @@ from scheduling import clock, ledger
 from scheduling.api.v1 import idempotency, rate
 from scheduling.api.v1.base import ApiView
 from scheduling.api.v1.entrance import REPLAYED, enqueue
-from scheduling.api.v1.filters import narrowed
 from scheduling.api.v1.new_task import as_stored, new_task
-from scheduling.api.v1.pagination import page
+from scheduling.api.v1.pagination import further_on
 from scheduling.api.v1.representation import detail, history, progress, summary
 from scheduling.api.v1.serializers import TaskFilter, Waiting, Why, parsed
 from scheduling.api.v1.tenancy import owner_meant, tenant_meant
@@ -23,6 +22,8 @@ from scheduling.api.v1.until_over import watch
 from scheduling.errors import UnknownTask, WrongState
 from scheduling.models import Task
 from scheduling.models.task import TaskQuerySet
+from scheduling.narrowing import narrowed
+from scheduling.paging import page
 from scheduling.states import TaskState
 from tenants.models import Scope, Tenant
 
@@ -62,7 +63,9 @@ class TasksView(ApiView):
         )
         found = page(wanted.tasks, among=wanted.among, cursor=cursor, limit=limit)
         shown = [summary(task, caller=self.caller, now=now) for task in found.tasks]
-        return Response({"tasks": shown, "next": found.next_address(request._request)})
+        cursor = found.next_cursor
+        following = further_on(request._request, str(cursor)) if cursor else None
+        return Response({"tasks": shown, "next": following})
 
 
 class TaskView(ApiView):

@@ -3,7 +3,6 @@
 from typing import Any
 
 from scheduling import options
-from scheduling.api.v1.filters import STATES
 from scheduling.api.v1.kinds import Kind
 from scheduling.api.v1.serializers import (
     LARGEST_BATCH,
@@ -13,6 +12,7 @@ from scheduling.api.v1.serializers import (
     REASON_LENGTH_MAX,
 )
 from scheduling.ledger import Why
+from scheduling.narrowing import STATES
 from scheduling.states import DeadReason, Outcome, TaskState
 
 Schema = dict[str, Any]

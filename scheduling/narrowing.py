@@ -14,12 +14,16 @@ CLOCKS_APART = timedelta(days=1)
 """An id carries its enqueuer's clock and `created_at` the database's; they are never further apart."""
 SCHEDULED, RETRYING = "scheduled", "retrying"
 """Ways of being queued, which are shown and not stored."""
+LEADING = (TaskState.RUNNING.value, TaskState.DEAD.value)
+"""States that an index leads to."""
 STATES = [*(state.value for state in TaskState), SCHEDULED, RETRYING]
 
 COLUMNS = {
     "name": "name",
     "queue": "queue",
     "key": "idempotency_key",
+    "error_class": "error__of_class",
+    "dead_reason": "dead_reason",
     "finished_after": "finished_at__gte",
     "finished_before": "finished_at__lt",
 }
@@ -39,18 +43,17 @@ def narrowed(
 ) -> Narrowed:
     """The tasks that match every filter, phrased on what small tables and indexes hold.
 
-    Keys and dead letters are indexed by tenant, and lead nowhere when everybody's tasks are asked for.
+    Keys are indexed by tenant, and lead nowhere when everybody's tasks are asked for.
     """
     among = tasks = within(tasks, asked)
-    led_by = {TaskState.RUNNING.value} | ({TaskState.DEAD.value} if of_one_tenant else set())
-    if (state := asked.get("state")) in led_by:
+    if (state := asked.get("state")) in LEADING:
         among = in_state(among, state, now)
     for name, value in asked.items():
         if name == "state":
             tasks = in_state(tasks, value, now)
         elif name in COLUMNS:
             tasks = tasks.filter(**{COLUMNS[name]: value})
-    told_by_others = asked.keys() & COLUMNS.keys() or ("state" in asked and state not in led_by)
+    told_by_others = asked.keys() & COLUMNS.keys() or ("state" in asked and state not in LEADING)
     is_led = not told_by_others or ("key" in asked and of_one_tenant)
     return Narrowed(tasks, None if is_led else among)
 

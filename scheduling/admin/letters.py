@@ -1,0 +1,92 @@
+"""What there is among the dead letters that match: how many, and of what. Never more than a bounded part is read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
+
+from django.db.models import Count, Max, QuerySet
+
+from scheduling.admin.words import counted
+from scheduling.models import Task
+from scheduling.models.written import ErrorClass
+
+MOST_COUNTED = 10_000
+"""Dead letters, the newest, that are looked at."""
+GROUPS_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """How many match, among the newest."""
+
+    count: int
+    is_exact: bool
+
+    @property
+    def verb(self) -> str:
+        return "matches" if self.count == 1 else "match"
+
+    def __str__(self) -> str:
+        said = counted(self.count, "dead letter")
+        return said if self.is_exact else f"{said} of the newest {MOST_COUNTED:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    name: str
+    error: str
+    reason: str
+    tenant: str
+    count: int
+    latest: datetime
+
+    @property
+    def query(self) -> str:
+        """Asks for those of this group."""
+        parts = {"name": self.name, "error": self.error, "tenant": self.tenant}
+        if not self.error:
+            parts["reason"] = self.reason
+        return urlencode({key: value for key, value in parts.items() if value})
+
+    @property
+    def because(self) -> str:
+        return self.error or self.reason.replace("_", " ")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The dead letters that match, and among which an index leads to them."""
+
+    letters: QuerySet[Task]
+    among: QuerySet[Task]
+
+    def matching(self) -> Matching:
+        newest = self._newest()
+        count = self.letters.filter(pk__in=newest).order_by().count()
+        return Matching(count, is_exact=self._is_all())
+
+    def groups(self) -> list[Group]:
+        """By name, error and tenant, the most frequent first."""
+        rows = self.letters.filter(pk__in=self._newest()).order_by()
+        grouped = rows.annotate(error_class=ErrorClass("error")).values_list(
+            "name", "error_class", "dead_reason", "tenant__slug"
+        )
+        counts = grouped.annotate(count=Count("pk"), latest=Max("finished_at"))
+        return [
+            Group(name, error or "", str(reason), tenant, count, latest)
+            for name, error, reason, tenant, count, latest in counts.order_by("-count", "-latest")[
+                :GROUPS_SHOWN
+            ]
+        ]
+
+    def sample(self, count: int) -> Sequence[Task]:
+        """The newest few."""
+        newest = self.letters.filter(pk__in=self._newest())
+        return list(newest.select_related("tenant").order_by("-pk")[:count])
+
+    def _newest(self) -> QuerySet[Task, object]:
+        return self.among.order_by("-pk").values("pk")[:MOST_COUNTED]
+
+    def _is_all(self) -> bool:
+        return not self.among.order_by("-pk")[MOST_COUNTED : MOST_COUNTED + 1].exists()

@@ -1,0 +1,136 @@
+"""The lists of tasks: what is searched and filtered for, and what can be done to those that are picked."""
+
+from contextlib import suppress
+from typing import Any, ClassVar, cast
+from uuid import UUID
+
+from django.contrib import admin
+from django.contrib.admin.views.main import PAGE_VAR, ChangeList
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from scheduling import clock, paging
+from scheduling.admin import selection, words
+from scheduling.admin.lists import CursorChangeList, ReadOnlyAdmin
+from scheduling.admin.operations import Operation
+from scheduling.models import Task
+from scheduling.models.task import TaskQuerySet
+from scheduling.narrowing import narrowed
+from tenants.models import Tenant
+
+MOST_WITH_ONE_KEY = 100
+"""Tasks of so many tenants are found by one key."""
+
+
+class TaskChangeList(CursorChangeList):
+    """Newest first. Where no index leads to what matches, a page looks at so many tasks and no more."""
+
+    among: QuerySet[Task] | None
+
+    def get_queryset(
+        self, request: HttpRequest, exclude_parameters: list[str | None] | None = None
+    ) -> TaskQuerySet:
+        tasks = cast("TaskQuerySet", super().get_queryset(request, exclude_parameters))
+        asked: dict[str, Any] = {}
+        for spec in self.filter_specs:
+            asked |= getattr(spec, "asked", dict)()
+        if term := self.query.replace("\x00", "\ufffd").strip():
+            tasks = self._found(tasks, term, asked)
+        wanted = narrowed(tasks, asked, clock.now(), of_one_tenant="tenant" in self.params)
+        self.among = wanted.among
+        return wanted.tasks
+
+    def _found(self, tasks: TaskQuerySet, term: str, asked: dict[str, Any]) -> TaskQuerySet:
+        """That task, or those under that key; if there is none, those of that name."""
+        if ids := _ids(term):
+            return tasks.filter(pk__among=ids)
+        if asked.setdefault("name", term) != term:
+            return tasks.none()
+        return tasks
+
+    def get_results(self, request: HttpRequest) -> None:
+        cursor = self.cursor(request)
+        page = paging.page(self.queryset, among=self.among, cursor=cursor, limit=self.list_per_page)
+        if cursor is not None:
+            self.newest = self.get_query_string()
+        if page.next_cursor is not None:
+            self.older = self.get_query_string({PAGE_VAR: str(page.next_cursor)})
+            if len(page.tasks) < self.list_per_page:
+                self.walked = paging.WALK
+        self.show(request, page.tasks)
+
+
+def _ids(term: str) -> list[UUID]:
+    """Of whichever tenant: the key's index wants to be asked for one after the other."""
+    found = Q(tenant__in=Tenant.objects.values("pk"), idempotency_key=term)
+    with suppress(ValueError):  # which is no id, then
+        found |= Q(pk=UUID(term))
+    return list(Task.objects.filter(found).values_list("pk", flat=True)[:MOST_WITH_ONE_KEY])
+
+
+class OperatedAdmin(ReadOnlyAdmin[Task]):
+    """Tasks that can be picked, and what can be done to them then."""
+
+    search_fields = ("pk",)
+    search_help_text = "A task's id, an idempotency key, or a name: exactly."
+    ordering: ClassVar = ["-pk"]
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return TaskChangeList
+
+    def get_queryset(self, request: HttpRequest) -> TaskQuerySet:
+        return Task.objects.without_blobs()
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Task], search_term: str
+    ) -> tuple[QuerySet[Task], bool]:
+        """The list itself knows how to search."""
+        return queryset, False
+
+    def has_view_permission(self, request: HttpRequest, obj: Task | None = None) -> bool:
+        """Of tasks, for dead letters too. Who may do something to them may look at them."""
+        wanted = ("scheduling.view_task", *(each.permission for each in Operation))
+        return any(map(request.user.has_perm, wanted))
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def has_cancel_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.has_perm(Operation.CANCEL.permission))
+
+    def has_reschedule_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.has_perm(Operation.RUN_NOW.permission))
+
+    def has_redrive_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.has_perm(Operation.REDRIVE.permission))
+
+    def has_discard_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.has_perm(Operation.DISCARD.permission))
+
+    @admin.action(description="Redrive dead letters", permissions=["redrive"])
+    def redrive(self, request: HttpRequest, queryset: QuerySet[Task]) -> HttpResponse:
+        return self.ask(request, Operation.REDRIVE, queryset)
+
+    @admin.action(description="Discard dead letters", permissions=["discard"])
+    def discard(self, request: HttpRequest, queryset: QuerySet[Task]) -> HttpResponse:
+        return self.ask(request, Operation.DISCARD, queryset)
+
+    def ask(
+        self, request: HttpRequest, operation: Operation, queryset: QuerySet[Task]
+    ) -> HttpResponse:
+        return selection.ask(request, operation, queryset, request.get_full_path())
+
+    @admin.display(description="task")
+    def task(self, task: Task) -> SafeString:
+        """Its name, with the id to copy."""
+        return format_html('{}<br><span class="task-id">{}</span>', task.name, task.pk)
+
+    @admin.display(description="created")
+    def created(self, task: Task) -> SafeString | str:
+        return words.stamp(task.created_at, clock.now())
+
+    @admin.display(description="attempts")
+    def attempted(self, task: Task) -> str:
+        return f"{task.attempts} / {task.max_attempts}"
