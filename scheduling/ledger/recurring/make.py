@@ -81,7 +81,10 @@ def _fire(tick: Tick, task_id: UUID, now: datetime) -> None:
 def _put_off(tick: Tick, limit: LimitExceeded, now: datetime) -> None:
     tick.reason = f"Its tenant was at its {limit.limit} of {limit.allowed:g}."
     tick.look_at = now + max(limit.retry_after, TRY_AGAIN)
-    if tick.expires_at is not None and tick.expires_at <= now:
+    if tick.expires_at is None:
+        return
+    tick.look_at = min(tick.look_at, tick.expires_at)
+    if tick.expires_at <= now:
         give_up(tick, now)
 
 

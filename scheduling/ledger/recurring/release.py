@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import DatabaseError, transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from scheduling.ledger.cancel import cancel
 from scheduling.ledger.recurring.account import save_standing
@@ -138,6 +138,8 @@ def _give_up_on_what_is_late(now: datetime) -> None:
 
 
 def _put_off(tenant_ids: Iterable[int], now: datetime) -> None:
-    """What else waits of tenants that are at a limit."""
+    """What else waits of tenants that are at a limit; until it is of no use any more, if that comes first."""
+    later = now + TRY_AGAIN
     due = Tick.objects.waiting().filter(look_at__lte=now, recurring__tenant__in=tenant_ids)
-    due.update(look_at=now + TRY_AGAIN)
+    due.filter(expires_at__lt=later).update(look_at=F("expires_at"))
+    due.update(look_at=later)

@@ -1,0 +1,106 @@
+"""Runs that somebody asks for beside the rule."""
+
+import pytest
+
+from scheduling import ledger
+from scheduling.errors import InvalidTask, LimitExceeded, Overlapping
+from scheduling.models import RecurringTask, Task, Tick
+from tenants.models import Tenant
+from tests.ledger.kit import START, at
+from tests.ledger.recurring.kit import again, fire, outcomes, recurring, start_one, told, work_off
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
+
+
+def test_an_extra_run_is_accounted_for_and_shifts_no_tick(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a, overlap="allow")
+    task_id = ledger.run_now(row.pk, now=at(60))
+    assert Tick.objects.get().origin == "run_now"
+    assert Tick.objects.get().task_id == task_id
+    fire(at(60))
+    assert told(row, origin="rule") == [("12:01", "fired")]
+    assert again(row).next_at == at(120)
+
+
+def test_two_extra_runs_in_one_instant_are_two(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a, overlap="allow")
+    assert ledger.run_now(row.pk, now=at(1)) != ledger.run_now(row.pk, now=at(1))
+    assert outcomes(row) == {"fired": 2}
+
+
+def test_an_extra_run_needs_no_resumption(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a, paused=True)
+    ledger.run_now(row.pk, now=at(1))
+    assert work_off(at(2)) == 1
+
+
+def test_an_extra_run_that_cancels_others_waits_for_them_to_stop(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a, overlap="cancel_other")
+    ledger.run_now(row.pk, now=at(1))
+    ledger.run_now(row.pk, now=at(2))  # the first had not started
+    start_one(at(3))
+    with pytest.raises(Overlapping):
+        ledger.run_now(row.pk, now=at(4))
+    assert Task.objects.filter(state="running", cancel_requested_at__isnull=False).exists()
+
+
+def test_a_limit_refuses_an_extra_run_and_nothing_is_kept(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a, overlap="allow")
+    Tenant.objects.update(max_queued=1)
+    ledger.run_now(row.pk, now=at(1))
+    with pytest.raises(LimitExceeded):
+        ledger.run_now(row.pk, now=at(2))
+    assert outcomes(row) == {"fired": 1}
+
+
+def test_an_unreadable_payload_is_told_to_who_asks(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a)
+    RecurringTask.objects.update(payload=[])
+    with pytest.raises(InvalidTask, match="payload"):
+        ledger.run_now(row.pk, now=at(1))
+
+
+def test_a_backfill_makes_up_for_what_has_no_task_and_for_nothing_twice(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a, overlap="allow", catchup="none")
+    fire(at(299))  # 12:04 in time, and three before
+    done = ledger.backfill(row.pk, at(0), at(600), now=at(300))
+    assert list(done.fired) == [START, at(60), at(120), at(180)]
+    assert (done.left_alone, done.goes_on_from) == (1, None)
+    again_done = ledger.backfill(row.pk, at(0), at(600), now=at(301))
+    assert (list(again_done.missing), again_done.left_alone) == ([], 5)
+    assert outcomes(row) == {"skipped_catchup": 3, "fired": 5}
+    fire(at(300))
+    assert told(row)[-1] == ("12:05", "fired")
+
+
+def test_a_backfill_that_may_not_overlap_runs_one_after_the_other(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a, cron="0 * * * *")
+    done = ledger.backfill(row.pk, at(-3600 * 5), at(-3600), now=at(1))
+    assert (len(done.fired), len(done.waiting)) == (1, 4)
+    for second in range(2, 10):
+        assert work_off(at(second)) <= 1
+        fire(at(second))
+    assert outcomes(row) == {"fired": 5}
+
+
+def test_a_backfill_goes_on_where_it_stopped(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a, overlap="allow", now=at(600))
+    first = ledger.backfill(row.pk, at(60), at(300), limit=2, now=at(601))
+    assert first.goes_on_from == at(180)
+    rest = ledger.backfill(row.pk, first.goes_on_from, at(300), now=at(602))
+    assert (len(rest.fired), rest.goes_on_from) == (3, None)
+
+
+def test_a_backfill_of_a_paused_one_waits_until_it_is_resumed(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a, overlap="allow", now=at(600))
+    ledger.pause_recurring(row.pk, True, now=at(601))
+    assert len(ledger.backfill(row.pk, at(60), at(120), now=at(602)).waiting) == 2
+    fire(at(603))
+    ledger.pause_recurring(row.pk, False, now=at(604))
+    assert fire(at(605)) == 2
+
+
+def test_a_range_that_runs_backwards_is_none(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a)
+    with pytest.raises(InvalidTask, match="end"):
+        ledger.backfill(row.pk, at(2), at(1), now=at(3))
