@@ -111,10 +111,10 @@ class Tenant(models.Model):
 class Scope(models.TextChoices):
     """What a token may be used for."""
 
-    ENQUEUE = "enqueue", "enqueue and cancel tasks"
+    ENQUEUE = "enqueue", "enqueue and cancel tasks; create, run and backfill recurring ones"
     READ = "read", "read tasks and limits"
     WORK = "work", "claim, renew and settle"
-    CONTROL = "control", "pause, resume, redrive and discard"
+    CONTROL = "control", "pause, resume, redrive and discard; edit and delete recurring tasks"
 
 
 TOKENS_WITH_PREFIX = """
