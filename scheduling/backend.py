@@ -12,7 +12,7 @@ from django.core.checks import Warning as CheckWarning
 from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 
-from scheduling import clock, ledger, registry
+from scheduling import clock, ledger, registry, tracing
 from scheduling import models as rows
 from scheduling.compat import (
     BaseTaskBackend,
@@ -69,10 +69,19 @@ class LedgerBackend(BaseTaskBackend):
         Raises TenantRequired, InvalidCall, and what `ledger.enqueue` raises.
         """
         tasks, new = [], []
+        trace_context = tracing.current()
         for task, args, kwargs in calls:
             tasks.append(task)
             try:
-                new.append(new_task(task, args, kwargs, tenant_id=owner_of(task)))
+                new.append(
+                    new_task(
+                        task,
+                        args,
+                        kwargs,
+                        tenant_id=owner_of(task),
+                        trace_context=trace_context,
+                    )
+                )
             except InvalidTask as error:
                 raise invalid_call(args, kwargs)(error.errors) from None
         results = [

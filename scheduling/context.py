@@ -9,7 +9,7 @@ from threading import Event
 from typing import Any, NoReturn
 from uuid import UUID
 
-from scheduling import clock, ledger, returned
+from scheduling import clock, ledger, returned, tracing
 from scheduling.compat import TaskContext, TaskResult, TaskResultStatus
 from scheduling.errors import Snoozed, StaleLease, WrongState
 from scheduling.ledger.progress import Progress
@@ -81,6 +81,14 @@ class Context(TaskContext):
     def fencing_token(self) -> int:
         """Ordered per task: a store that remembers the highest it has seen can refuse an outdated worker."""
         return self._claim.fencing_token
+
+    @property
+    def traceparent(self) -> str | None:
+        """What to send along as `traceparent`, so that what others do for this attempt is in the same trace.
+
+        The span that is current here, or else the one in which the task was enqueued. None: it was in none.
+        """
+        return tracing.current() or self._claim.trace_context
 
     @property
     def deadline(self) -> datetime | None:

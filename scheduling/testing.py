@@ -119,6 +119,8 @@ class _Here:
         verdict = self._executor.execute(held)
         if not held.success:
             ledger.settle([Settlement(claim, verdict)], now=dialect().now() + self._ahead)
+        if held.span is not None:
+            held.span.end(held.success or verdict)
         return verdict if isinstance(verdict, Fail) else None
 
 

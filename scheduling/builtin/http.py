@@ -51,6 +51,8 @@ def request(
     if content is not None:
         sent.setdefault("content-type", "application/json")
     sent.setdefault("user-agent", "Rentroll")
+    if context.traceparent is not None:
+        sent.setdefault("traceparent", context.traceparent)
     started = clock.monotonic()
     answer = delivery.send(checked_method(method), url, sent, content, attempt=context.attempt)
     raise_unless_delivered(answer)

@@ -10,7 +10,7 @@ from scheduling.context import Context
 from scheduling.errors import InvalidTask, UnknownHandler
 from scheduling.ledger.values import Stop, Verdict
 from scheduling.ledger_task import LedgerTask
-from scheduling.workers import announcements, verdicts
+from scheduling.workers import announcements, spans, verdicts
 from scheduling.workers.coroutines import Coroutines, Running
 from scheduling.workers.held import Held, Interruptible
 from scheduling.workers.timeouts import Interrupt, Watch
@@ -31,6 +31,16 @@ class Executor:
 
     def execute(self, held: Held) -> Verdict:
         """Run the claim's handler, in this thread or on the event loop, and say what came of it."""
+        token = under_way.begin(held.claim)
+        held.span = spans.begin(held.claim)
+        try:
+            return self._resolve_and_run(held)
+        finally:
+            if held.span is not None:
+                held.span.leave()
+            under_way.end(token)
+
+    def _resolve_and_run(self, held: Held) -> Verdict:
         claim = held.claim
         try:
             task = registry.get(claim.name)
@@ -39,11 +49,7 @@ class Executor:
             return verdicts.of_unknown_handler(claim, error)
         except ValueError as error:
             return verdicts.of_corrupt_arguments(error)
-        token = under_way.begin(claim)
-        try:
-            return self._run(Execution(held, task, args, kwargs))
-        finally:
-            under_way.end(token)
+        return self._run(Execution(held, task, args, kwargs))
 
     def _run(self, execution: "Execution") -> Verdict:
         held, task, context = execution.held, execution.task, execution.context

@@ -88,7 +88,7 @@ class Hand:
         """The ledger knows already, so whatever is concluded now comes too late."""
         self._some_settled_themselves = True
         self._board.count(Tally(done=1))
-        self._forget(held)
+        self._forget(held, held.success)
 
     def release(self, many: Iterable[Held]) -> None:
         """Hand back what was not started, or cannot be finished."""
@@ -119,8 +119,10 @@ class Hand:
         told = list(self._concluded.items())
         settling = self._tell(told)
         self._concluded.clear()
-        for held, _ in told:
-            self._forget(held)
+        stale = {(one.task_id, one.generation) for one in settling.stale}
+        for held, verdict in told:
+            is_stale = (held.claim.task_id, held.claim.generation) in stale
+            self._forget(held, None if is_stale else verdict)
         self._count(settling, {held.claim.task_id: verdict for held, verdict in told})
 
     def _tell(self, pairs: list[tuple[Held, Verdict]]) -> Settling:
@@ -159,6 +161,9 @@ class Hand:
             )
         )
 
-    def _forget(self, held: Held) -> None:
+    def _forget(self, held: Held, verdict: Verdict | None = None) -> None:
+        """The ledger has been told that verdict. None: it has refused it, or would have."""
+        if held.span is not None:
+            held.span.end(verdict)
         self._board.clear(held.place)
         self._free_places.append(held.place)

@@ -7,6 +7,7 @@ from scheduling import clock
 from scheduling.context import Context
 from scheduling.ledger.progress import Progress
 from scheduling.ledger.values import Claim, Succeed
+from scheduling.workers.spans import AttemptSpan
 
 
 class Interruptible(Protocol):
@@ -49,6 +50,7 @@ class Held:
         "passed_on",
         "place",
         "running",
+        "span",
     )
 
     def __init__(
@@ -72,6 +74,8 @@ class Held:
         """What its handler was given. Known once it was started."""
         self.passed_on: Progress | None = None
         """The last word about its progress that the ledger was told."""
+        self.span: AttemptSpan | None = None
+        """Of a trace. Known once it was started, where somebody traces."""
 
     @property
     def success(self) -> Succeed | None:

@@ -7,7 +7,8 @@ from typing import IO
 from uuid import UUID
 
 from scheduling.ledger.dialects import devote_this_thread
-from scheduling.workers import announcements, blame, leftovers, pulse
+from scheduling.signals import worker_process_started, worker_process_stopping
+from scheduling.workers import announcements, blame, leftovers, pulse, spans
 from scheduling.workers.board import Board
 from scheduling.workers.doorbell import Doorbell
 from scheduling.workers.fork import HANDLED
@@ -35,8 +36,17 @@ def live(
     devote_this_thread()
     leftovers.watch_connections()
     announcements.without_the_framework()
+    worker_process_started.send_robust(None)
     start_vital_thread("pulse", partial(pulse.beat, board))
     pool = Pool(worker, options, board, bell, lifeline)
+    try:
+        return work(pool, board)
+    finally:
+        worker_process_stopping.send_robust(None)
+        spans.flush()
+
+
+def work(pool: Pool, board: Board) -> int:
     if not pool.run():
         board.absolve()
         return 1

@@ -1,5 +1,6 @@
 """The tests' app. It queries while Django starts, as apps of real projects do."""
 
+import os
 import warnings
 
 from django.apps import AppConfig
@@ -14,3 +15,7 @@ class TestsAppConfig(AppConfig):
         with warnings.catch_warnings(), connection.cursor() as cursor:
             warnings.simplefilter("ignore", RuntimeWarning)
             cursor.execute("SELECT 1")
+        if os.environ.get("TRACED"):
+            from tests.app import traced
+
+            traced.connect()

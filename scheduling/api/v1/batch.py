@@ -10,7 +10,7 @@ from scheduling.api.v1 import rate
 from scheduling.api.v1.base import ApiView
 from scheduling.api.v1.entrance import REPLAYED, enqueue
 from scheduling.api.v1.kinds import Kind
-from scheduling.api.v1.new_task import new_task
+from scheduling.api.v1.new_task import new_task, trace_context
 from scheduling.api.v1.problems import Refused, problem_of
 from scheduling.api.v1.serializers import LARGEST_BATCH
 from scheduling.api.v1.tenancy import owner_meant
@@ -30,7 +30,7 @@ class BatchView(ApiView):
             raise InvalidTask(
                 {"idempotency_key": "belongs to each task of a batch, not in a header"}
             )
-        tasks = new_tasks(bodies_in(self.json_object()), self.caller)
+        tasks = new_tasks(bodies_in(self.json_object()), self.caller, trace_context(request))
         try:
             accepted = enqueue(tasks)
         except IdempotencyMismatch as error:
@@ -53,14 +53,14 @@ def bodies_in(body: Mapping[str, Any]) -> list[Any]:
     return tasks
 
 
-def new_tasks(bodies: Sequence[Any], caller: Caller) -> list[NewTask]:
+def new_tasks(bodies: Sequence[Any], caller: Caller, trace_context: str | None) -> list[NewTask]:
     """Raises Refused with what is wrong with each of them, by its index in the batch."""
     owners: dict[object, Tenant] = {}
     tasks: list[NewTask] = []
     faults: list[dict[str, Any]] = []
     for index, body in enumerate(bodies):
         try:
-            tasks.append(one_task(body, caller, owners))
+            tasks.append(one_task(body, caller, owners)._replace(trace_context=trace_context))
         except InvalidTask as error:
             faults += [
                 {"index": index, "field": field, "detail": fault}

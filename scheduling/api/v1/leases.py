@@ -163,6 +163,7 @@ def as_work(claim: Claim, payload: dict[str, Any], caller: Caller) -> dict[str, 
         "due_at": instant(claim.due_at),
         "expires_at": instant(claim.expires_at),
         "idempotency_key": claim.idempotency_key,
+        "traceparent": claim.trace_context,
     }
     return shown | {"tenant": claim.tenant} if caller.is_operator else shown
 

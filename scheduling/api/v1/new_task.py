@@ -6,7 +6,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from scheduling import enqueueing, registry, remote
+from rest_framework.request import Request
+
+from scheduling import enqueueing, registry, remote, tracing
 from scheduling.errors import InvalidTask
 from scheduling.ledger.values import NewTask
 from scheduling.ledger_task import LedgerTask
@@ -25,7 +27,12 @@ OPTIONS = (
 FIELDS = frozenset({"name", "payload", "tenant", *OPTIONS})
 
 
-def new_task(body: Mapping[str, Any], owner: Tenant, idempotency_key: str | None) -> NewTask:
+def new_task(
+    body: Mapping[str, Any],
+    owner: Tenant,
+    idempotency_key: str | None,
+    trace_context: str | None = None,
+) -> NewTask:
     """The task that the body asks for. Raises InvalidTask naming the fields at fault."""
     if unknown := body.keys() - FIELDS:
         raise InvalidTask(dict.fromkeys(sorted(unknown), "is not a field of a task"))
@@ -38,8 +45,14 @@ def new_task(body: Mapping[str, Any], owner: Tenant, idempotency_key: str | None
         payload,
         tenant_id=owner.pk,
         idempotency_key=idempotency_key,
+        trace_context=trace_context,
         **{option: body.get(option) for option in OPTIONS},
     )
+
+
+def trace_context(request: Request) -> str | None:
+    """The span that is current here, where requests are traced; else that of the client. What is invalid counts as none."""
+    return tracing.current() or tracing.valid(request.META.get("HTTP_TRACEPARENT"))
 
 
 def task_meant(name: object, queue: object) -> LedgerTask:

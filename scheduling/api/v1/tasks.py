@@ -13,7 +13,7 @@ from scheduling import clock, ledger
 from scheduling.api.v1 import idempotency, rate
 from scheduling.api.v1.base import ApiView
 from scheduling.api.v1.entrance import REPLAYED, enqueue
-from scheduling.api.v1.new_task import as_stored, new_task
+from scheduling.api.v1.new_task import as_stored, new_task, trace_context
 from scheduling.api.v1.pagination import further_on
 from scheduling.api.v1.representation import detail, history, progress, summary
 from scheduling.api.v1.serializers import TaskFilter, Waiting, Why, parsed
@@ -40,7 +40,7 @@ class TasksView(ApiView):
         key = idempotency.key_from(request.META.get("HTTP_IDEMPOTENCY_KEY"))
         body = self.json_object()
         owner = owner_meant(self.caller, body.get("tenant"))
-        new = new_task(body, owner, key)
+        new = new_task(body, owner, key, trace_context(request))
         [accepted] = enqueue([new])
         if accepted.created_at is None:
             fields = rate.fields(owner.pk, spent=0)

@@ -76,6 +76,7 @@ WORK: dict[str, Schema] = {
     "due_at": INSTANT,
     "expires_at": INSTANT,
     "idempotency_key": or_null(text()),
+    "traceparent": or_null(text(description="of the span in which it was enqueued")),
     "tenant": text(description="told to operators"),
 }
 SCHEMAS: dict[str, Schema] = {

@@ -22,6 +22,9 @@ from scheduling.api.v1.openapi.parts import (
 from scheduling.api.v1.openapi.schemas import COVERING, FILTERS, SLUG, text
 from scheduling.api.v1.until_over import SECONDS_MAX
 
+TRACEPARENT = parameter(
+    "traceparent", text(description="W3C Trace Context; one that is invalid is left out"), "header"
+)
 REPLAY = {"headers": headers({"Idempotency-Replayed": text(), **RATE_LIMIT})}
 PATHS: dict[str, dict[str, Operation]] = {
     "/v1/tasks": {
@@ -45,7 +48,8 @@ PATHS: dict[str, dict[str, Operation]] = {
                     "Idempotency-Key",
                     text(minLength=1, maxLength=MAX_LENGTH, pattern="^[A-Za-z0-9._-]+$"),
                     "header",
-                )
+                ),
+                TRACEPARENT,
             ],
             body="NewTask",
         ),
@@ -81,6 +85,7 @@ PATHS: dict[str, dict[str, Operation]] = {
                 ),
                 "200": answer("The same tasks as before, by their keys", "AcceptedBatch", **REPLAY),
             },
+            parameters=[TRACEPARENT],
             body="NewBatch",
         ),
     },
