@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scheduling import ledger
-from scheduling.errors import Overlapping, UnknownRecurring
+from scheduling.errors import Changed, Overlapping, UnknownRecurring
 from scheduling.models import RecurringTask, Task, Tick
 from tenants.models import Tenant
 from tests.ledger.kit import at
@@ -71,6 +71,19 @@ def test_an_edit_waits_for_a_firing_and_finds_its_tick_accounted_for(tenant_a: T
     assert told(row) == [("12:01", "fired")]
     fire(at(120))
     assert told(row) == [("12:01", "fired")]
+
+
+def test_of_two_edits_of_one_edition_the_second_is_told(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a)
+    with Session() as one, Session() as two:
+        with one.transaction():
+            one.do(partial(ledger.edit_recurring, row.pk, {"priority": 1}, version=row.version))
+            edit = partial(ledger.edit_recurring, row.pk, {"priority": 2}, version=row.version)
+            second = two.start(edit)
+            two.wait_for_a_lock_or(second)
+        with pytest.raises(Changed):
+            second.result()
+    assert RecurringTask.objects.get().priority == 1
 
 
 def test_a_firing_finds_a_row_as_the_edit_left_it(tenant_a: Tenant) -> None:
