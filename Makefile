@@ -13,10 +13,10 @@ SEED ?=
 DATABASE ?= sqlite postgres
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all chaos check bench lock clean
+.PHONY: help run test test-all chaos check bench screenshots lock clean
 
 help: ## Say what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(TO_RUN) ## Serve on PORT (8000) and run workers, files in DATA_DIR (data/); Ctrl-C stops both
 	@DEBUG=$${DEBUG-1} exec $(BIN)/python manage.py serve
@@ -56,6 +56,10 @@ check: $(TO_DEVELOP) ## Lint, types, import rules, migrations, deployment settin
 
 bench: $(BENCH)/.ready ## Measure beside the peers; what and how in ARGS, such as ARGS=--list or "ARGS=pickup --quick"
 	@$(BENCH)/bin/python -m benchmarks $(ARGS)
+
+screenshots: $(TO_DEVELOP) ## Picture the console's main pages, with a demo's data, into docs/images/
+	@scripts/need-chromium
+	@$(BIN)/python -m tests.console.screenshots docs/images
 
 LOCK = $(BIN)/uv pip compile --quiet --universal --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate $(ARGS) pyproject.toml

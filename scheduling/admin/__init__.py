@@ -9,12 +9,9 @@ from django.contrib.auth.models import Group, User
 from scheduling.admin import audit, deadletters, pauses, tasks, workers
 from scheduling.admin.audit import Audited
 from scheduling.admin.site import console
-from tenants.admin import TenantAdmin, TokenAdmin
+from scheduling.admin.tenants import AuditedTenants
+from tenants.admin import TokenAdmin
 from tenants.models import ApiToken, Tenant
-
-
-class AuditedTenants(Audited, TenantAdmin):
-    """What is changed about tenants is on record."""
 
 
 class AuditedTokens(Audited, TokenAdmin):

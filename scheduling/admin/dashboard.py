@@ -25,7 +25,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Cast, Coalesce, Least
 
-from scheduling.admin.figures import Dashboard, Row, Sums, WorkerFigures
+from scheduling.admin.figures import Dashboard, Row, Sums, WorkerFigures, concerns
 from scheduling.admin.series import HOUR, Period
 from scheduling.admin.series import read as read_series
 from scheduling.ledger import storage
@@ -65,7 +65,9 @@ class Leases:
 
 def read(now: datetime, period: Period = Period.HOUR) -> Dashboard:
     """The figures as of `now`."""
-    pauses = list(Pause.objects.in_force(now).order_by("by_tenant", "since"))
+    pauses = list(
+        Pause.objects.in_force(now).select_related("tenant").order_by("by_tenant", "since")
+    )
     leases = _leases(now)
     rows = _rows(now, pauses, leases)
     slots, last_hour = read_series(period, now)
@@ -89,18 +91,13 @@ def _rows(now: datetime, pauses: list[Pause], leases: Leases) -> list[Row]:
         Row(
             figures=one,
             now=now,
-            pauses=[pause for pause in pauses if _concerns(pause, one.tenant)],
+            pauses=[pause for pause in pauses if concerns(pause, one.tenant)],
             share=one.running / leases.total if leases.total else 0.0,
             due_share=one.tenant.weight / wanted if one.ready or one.running else 1.0,
             **done.get(one.tenant.pk, {}),
         )
         for one in found
     ]
-
-
-def _concerns(pause: Pause, tenant: Tenant) -> bool:
-    """Pauses of a queue or a name of everyone are the banner's to show, not every tenant's."""
-    return pause.tenant_id == tenant.pk or not (pause.tenant_id or pause.queue or pause.name)
 
 
 def _who_needs_a_look(now: datetime) -> QuerySet[Tenant]:
@@ -115,7 +112,7 @@ def _who_needs_a_look(now: datetime) -> QuerySet[Tenant]:
         Pause.objects.in_force(now).filter(tenant__isnull=False).order_by("since").values("tenant"),
         full.values("pk"),
         unfinished.order_by("-unfinished").values("pk"),
-        _late_lanes(now).values("tenant"),
+        late_lanes(now).values("tenant"),
         busy.values("tenant"),
         failing.values("tenant"),
     )
@@ -125,7 +122,7 @@ def _who_needs_a_look(now: datetime) -> QuerySet[Tenant]:
     return Tenant.objects.filter(found)
 
 
-def _late_lanes(now: datetime) -> QuerySet[Lane]:
+def late_lanes(now: datetime) -> QuerySet[Lane]:
     """Ready lanes by what has waited longest, as the first and the last of its priorities tell."""
     ready = Schedule.objects.filter(lane=OuterRef("pk"), readiness=Readiness.READY)
     of_lane = Schedule.objects.filter(lane=OuterRef(OuterRef("pk")), readiness=Readiness.READY)

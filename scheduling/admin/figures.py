@@ -187,6 +187,11 @@ class Dashboard:
         return max((row.latency for row in self.tenants if row.latency is not None), default=None)
 
     @property
+    def ready(self) -> int:
+        """What may start. A lane that a claim has not met since it was paused is counted as ready."""
+        return max(self.sums.ready - self.held, sum(row.ready for row in self.tenants))
+
+    @property
     def held(self) -> int:
         return sum(row.held for row in self.tenants)
 
@@ -201,3 +206,8 @@ class Dashboard:
         over = [row for row in self.tenants if row.is_over_share(self.sums.running)]
         kept = {row.tenant.pk for row in self.tenants if row.is_kept_waiting}
         return [row for row in over if kept - {row.tenant.pk}]
+
+
+def concerns(pause: Pause, tenant: Tenant) -> bool:
+    """Pauses of a queue or a name of everyone are the banner's to show, not every tenant's."""
+    return pause.tenant_id == tenant.pk or not (pause.tenant_id or pause.queue or pause.name)

@@ -38,7 +38,7 @@ def notices(dashboard: Dashboard) -> list[Notice]:
 
 def _of_workers(dashboard: Dashboard) -> Iterator[Notice]:
     silent = [worker for worker in dashboard.workers if worker.is_silent]
-    ready = dashboard.sums.ready if dashboard.latency is not None else 0
+    ready = dashboard.ready
     if len(silent) == len(dashboard.workers):
         waiting = f" {counted(ready, 'ready task')} with nobody to run them." if ready else ""
         yield Notice(Concern.ALARM if ready else Concern.WARN, f"No worker is alive.{waiting}")

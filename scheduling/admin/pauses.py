@@ -19,12 +19,13 @@ from scheduling.admin import audit, words
 from scheduling.admin.lists import ReadOnlyAdmin
 from scheduling.admin.site import console
 from scheduling.ledger.values import Receipt
-from scheduling.models import Lane, Pause
+from scheduling.models import Lane, OperatorAction, Pause
 from tenants.forms import DurationField, TenantField, known_tenants
 from tenants.models import Tenant
 
 PERMISSION = "scheduling.change_pause"
 MOST_OFFERED = 200
+HISTORY_SHOWN = 25
 
 
 class Scope(TypedDict):
@@ -157,11 +158,19 @@ def running(receipt: Receipt) -> str:
 
 @admin.register(Pause, site=console)
 class PauseAdmin(ReadOnlyAdmin[Pause]):
-    title = "Pauses"
+    title = "Kill switch"
     list_display = ("covers", "reason", "author", "paused_since", "expires", "resume")
     list_display_links = None
     list_select_related: ClassVar = ("tenant",)
     ordering: ClassVar = ["by_tenant", "-since", "pk"]
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """What stands, and below it who paused and resumed what before."""
+        switched = OperatorAction.objects.filter(verb__in=("pause", "resume")).order_by("-pk")
+        context = {"history": switched[:HISTORY_SHOWN], "now": clock.now()}
+        return super().changelist_view(request, context | (extra_context or {}))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Pause]:
         return Pause.objects.in_force(clock.now())
@@ -185,7 +194,7 @@ class PauseAdmin(ReadOnlyAdmin[Pause]):
 
     @admin.display(description="covers")
     def covers(self, pause: Pause) -> str:
-        return in_words(pause.tenant, pause.queue, pause.name)
+        return pause.covers
 
     @admin.display(description="paused by")
     def author(self, pause: Pause) -> str:

@@ -25,7 +25,7 @@ from tenants.models import ApiToken, Tenant
 PAGES: tuple[tuple[type[Model], str], ...] = (
     (Task, "Tasks"),
     (DeadLetter, "Dead letters"),
-    (Pause, "Pauses"),
+    (Pause, "Kill switch"),
     (Tenant, "Tenants"),
     (ApiToken, "Tokens"),
     (Lane, "Lanes"),
@@ -133,8 +133,8 @@ class Console(admin.AdminSite):
         """In force, operators' own first: tenants who paused themselves must not crowd them out."""
         if not self.get_model_admin(Pause).has_view_or_change_permission(request):
             return ()
-        standing = Pause.objects.in_force(clock.now()).order_by("by_tenant", "since")
-        return standing[:PAUSES_READ]
+        standing = Pause.objects.in_force(clock.now()).select_related("tenant")
+        return standing.order_by("by_tenant", "since")[:PAUSES_READ]
 
     def _pages(self, request: HttpRequest) -> list[Link]:
         """The navigation: what this user may see."""

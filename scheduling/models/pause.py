@@ -51,3 +51,12 @@ class Pause(models.Model):
 
     def __str__(self) -> str:
         return self.scope
+
+    @property
+    def covers(self) -> str:
+        """The scope as people say it: `everything`, or `tenant acme, queue mail`."""
+        slug = self.tenant.slug if self.tenant else ""
+        parts = {"tenant": slug, "queue": self.queue, "task": self.name}
+        return (
+            ", ".join(f"{part} {value}" for part, value in parts.items() if value) or "everything"
+        )

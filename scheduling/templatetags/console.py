@@ -26,6 +26,12 @@ def stamp(instant: datetime | None, now: datetime) -> SafeString | str:
 
 
 @register.filter
+def since(instant: datetime | None, now: datetime) -> str:
+    """How long it has lasted since."""
+    return words.NOTHING if instant is None else words.lasting(max(now - instant, timedelta()))
+
+
+@register.filter
 def lasting(length: timedelta | None) -> str:
     return words.NOTHING if length is None else words.lasting(length)
 

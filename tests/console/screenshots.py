@@ -1,0 +1,123 @@
+"""Pictures of the main pages: `python -m tests.console.screenshots FOLDER`.
+
+An installation of its own in a temporary folder, filled with the demo's day.
+"""
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+os.environ |= {"DJANGO_SETTINGS_MODULE": "config.settings", "DEBUG": "1"}
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # the loop in this thread is Playwright's
+
+import django
+from playwright.sync_api import Page
+
+from tests.console.browser import DARK, LIGHT, PHONE, Look, chromium, window
+
+SHARP = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    name: str
+    address: Callable[[], str]
+    look: Look = LIGHT
+    height: int | None = None
+    """None: the whole page."""
+
+
+def at(address: str) -> Callable[[], str]:
+    return lambda: address
+
+
+def dead_task() -> str:
+    from scheduling.models import Task
+
+    task = Task.objects.dead().filter(attempts=3).order_by("-pk")[0]
+    return f"/admin/scheduling/task/{task.pk}/change/"
+
+
+def tenant(slug: str) -> Callable[[], str]:
+    def address() -> str:
+        from tenants.models import Tenant
+
+        return f"/admin/tenants/tenant/{Tenant.objects.get(slug=slug).pk}/change/"
+
+    return address
+
+
+PICTURES = (
+    Picture("dashboard", at("/admin/")),
+    Picture("dashboard-dark", at("/admin/?period=day"), DARK),
+    Picture("dashboard-phone", at("/admin/"), PHONE, height=1600),
+    Picture("tenant", tenant("hooli")),
+    Picture("tenant-phone", tenant("acme"), PHONE, height=1600),
+    Picture("task", dead_task),
+    Picture("dead-letters", at("/admin/scheduling/deadletter/")),
+    Picture("kill-switch", at("/admin/scheduling/pause/")),
+)
+
+
+def main(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with _installation() as site, chromium() as browser:
+        for picture in PICTURES:
+            with window(browser, picture.look, site) as context:
+                context.add_cookies([{"name": "sessionid", "value": _session(), "url": site}])
+                page = context.new_page()
+                page.goto(picture.address())
+                _take(page, folder / f"{picture.name}.png", picture)
+
+
+def _take(page: Page, path: Path, picture: Picture) -> None:
+    page.screenshot(
+        path=path,
+        full_page=picture.height is None,
+        clip={"x": 0, "y": 0, "width": picture.look.width, "height": picture.height}
+        if picture.height
+        else None,
+    )
+    sys.stdout.write(f"{path}\n")
+
+
+@contextmanager
+def _installation() -> Iterator[str]:
+    with tempfile.TemporaryDirectory(prefix="rentroll-") as data:
+        os.environ |= {"DATA_DIR": data, "DATABASE_URL": f"sqlite:///{data}/demo.db"}
+        django.setup()
+        from django.core.management import call_command
+        from django.test.testcases import LiveServerThread
+
+        from scheduling import clock
+        from tests.console.demo import Demo
+
+        call_command("migrate", verbosity=0)
+        Demo(clock.now()).build()
+        server: Any = LiveServerThread("127.0.0.1", static_handler=lambda handler: handler)
+        server.daemon = True
+        server.start()
+        server.is_ready.wait()
+        yield f"http://127.0.0.1:{server.port}"
+        server.terminate()
+
+
+def _session() -> str:
+    from django.contrib.auth.models import User
+    from django.test import Client
+
+    user, _ = User.objects.get_or_create(
+        username="maria", defaults={"is_staff": True, "is_superuser": True}
+    )
+    client = Client()
+    client.force_login(user)
+    return str(client.cookies["sessionid"].value)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
