@@ -60,9 +60,7 @@ class Sharer:
 
     @property
     def has_more_than_it_is_worth(self) -> bool:
-        return self.run_seconds.share > 1.5 * self.worth.share or self.row.is_over_share(
-            int(self.running.of)
-        )
+        return self.row.is_over_share(int(self.running.of))
 
     @property
     def is_starved(self) -> bool:
@@ -115,12 +113,14 @@ class Standing:
         """Who is starving whom, in a sentence; empty when nobody is."""
         this = next(one for one in self.sharers if one.is_this)
         others = [one for one in self.sharers if not one.is_this]
-        starved = ", ".join(one.row.tenant.slug for one in others if one.is_starved)
-        greedy = ", ".join(one.row.tenant.slug for one in others if one.has_more_than_it_is_worth)
+        starved = [one.row.tenant.slug for one in others if one.is_starved]
+        greedy = [one.row.tenant.slug for one in others if one.has_more_than_it_is_worth]
         if this.has_more_than_it_is_worth and starved:
-            return f"It has more than its weight is worth, while {starved} wait."
+            wait = "waits" if len(starved) == 1 else "wait"
+            return f"It has more than its weight is worth, while {', '.join(starved)} {wait}."
         if this.is_starved and greedy:
-            return f"It waits, with less than its weight is worth, while {greedy} have more."
+            more = f"{', '.join(greedy)} {'has' if len(greedy) == 1 else 'have'} more"
+            return f"It waits, with less than its weight is worth, while {more}."
         if this.row.latency is not None and this.row.is_at_cap:
             return "It waits for itself: it is at its max_in_flight."
         return ""

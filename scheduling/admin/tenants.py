@@ -51,6 +51,8 @@ class AuditedTenants(Audited, TenantAdmin):
             "charts": charts.of(found.slots, period),
             "period": period,
             "periods": list(Period),
+            "show_save_and_add_another": False,
+            "show_save_and_continue": False,
         }
         if self.admin_site.get_model_admin(Pause).has_view_or_change_permission(request):
             context["pauses"] = pauses[:PAUSES_READ]
@@ -71,8 +73,9 @@ class AuditedTenants(Audited, TenantAdmin):
         if add:
             return super().construct_change_message(request, form, formsets, add)
         changes = (
-            f"{form.fields[name].label}: {_said(form.initial.get(name))} → {_said(form.cleaned_data[name])}"
-            for name in form.changed_data
+            f"{field.label}: {_said(form.initial[name])} → {_said(form.cleaned_data[name])}"
+            for name, field in form.fields.items()
+            if form.initial[name] != form.cleaned_data[name]
         )
         return "; ".join(changes)
 

@@ -24,7 +24,10 @@ from playwright.sync_api import (
 CHROMIUM = Path("/usr/bin/chromium")
 QUIET = ("--disable-quic", "--disable-background-networking", "--disable-component-update")
 PATIENCE_MILLISECONDS = 10_000
-AXE = {"resultTypes": ["violations"]}
+AXE = {
+    "resultTypes": ["violations"],
+    "preload": False,
+}  # it would put styles into the page to read them
 MINDED = ("serious", "critical")
 """Impacts of violations that fail a test."""
 

@@ -83,6 +83,8 @@ class Demo:
                 self._redrive()
         self._now()
 
+        Tenant.objects.update(rate_per_second=50, rate_burst=500)
+
     def _round(self, at: datetime, times: float, wait: float) -> None:
         """Everybody enqueues something, and nearly all of it is done shortly after."""
         for customer in CUSTOMERS:

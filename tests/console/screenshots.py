@@ -64,10 +64,13 @@ PICTURES = (
 )
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, *names: str) -> None:
+    """All of them, or those named."""
     folder.mkdir(parents=True, exist_ok=True)
     with _installation() as site, chromium() as browser:
         for picture in PICTURES:
+            if names and picture.name not in names:
+                continue
             with window(browser, picture.look, site) as context:
                 context.add_cookies([{"name": "sessionid", "value": _session(), "url": site}])
                 page = context.new_page()
@@ -120,4 +123,4 @@ def _session() -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

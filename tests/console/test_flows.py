@@ -59,13 +59,13 @@ def test_the_page_of_a_tenant_says_who_starves_whom_and_what_failed(
 
 def test_limits_are_changed_with_effect_at_once(owner: Page, night: None, tenant_a: Tenant) -> None:
     owner.goto(f"/admin/tenants/tenant/{tenant_a.pk}/change/")
-    owner.get_by_label("Max in flight").fill("3")
+    owner.get_by_label("Max in flight").fill("30")
     owner.get_by_role("button", name="Save", exact=True).click()
     expect(owner.get_by_text("as they stand here from now on")).to_be_visible()
-    expect(owner.locator(".tiles")).to_contain_text("of 3")
+    expect(owner.locator(".tiles")).to_contain_text("of 30")
     tenant_a.refresh_from_db()
-    assert tenant_a.max_in_flight == 3
-    assert OperatorAction.objects.get(verb="change").note == "Max in flight: 100 → 3"
+    assert tenant_a.max_in_flight == 30
+    assert OperatorAction.objects.get(verb="change").note == "Max in flight: 100 → 30"
 
 
 def test_who_may_only_look_is_offered_no_change(
