@@ -24,7 +24,7 @@ ADD = f"{PAUSES}add/"
 def test_every_page_tells_of_a_pause(operator: Client, address: str) -> None:
     ledger.pause(queue="mail", reason="provider outage", by="bo")
     page = text_of(operator.get(address))
-    assert "Paused: queue=mail provider outage bo, now, until resumed" in page
+    assert "Paused: queue mail provider outage bo, now, until resumed" in page
 
 
 def test_who_is_not_signed_in_is_told_of_no_pause(client: Client, db: None) -> None:

@@ -17,7 +17,7 @@ def test_an_operator_is_offered_everything(operator: Client) -> None:
         "Dashboard",
         "Tasks",
         "Dead letters",
-        "Pauses",
+        "Kill switch",
         "Tenants",
         "Tokens",
         "Lanes",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 os.environ |= {"DJANGO_SETTINGS_MODULE": "config.settings", "DEBUG": "1"}
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # the loop in this thread is Playwright's
@@ -102,12 +102,17 @@ def _installation() -> Iterator[str]:
 
         call_command("migrate", verbosity=0)
         Demo(clock.now()).build()
-        server: Any = LiveServerThread("127.0.0.1", static_handler=lambda handler: handler)
+        server = LiveServerThread("127.0.0.1", static_handler=cast("Any", _plainly))
         server.daemon = True
         server.start()
         server.is_ready.wait()
         yield f"http://127.0.0.1:{server.port}"
         server.terminate()
+
+
+def _plainly(application: Any) -> Any:
+    """WhiteNoise is to serve static files, as it does for everybody."""
+    return application
 
 
 def _session() -> str:
