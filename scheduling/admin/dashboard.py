@@ -172,7 +172,7 @@ def _sums(now: datetime, leases: Leases) -> Sums:
         _one("dead", Task.objects.dead(), Count("*")),
         _one("refused", refused, Count("*")),
     )
-    found = dict(first.union(*others, all=True))
+    found = dict(first.union(*others, all=True).order_by())
     return Sums(
         tenants=found.get("tenants", 0),
         unfinished=found.get("accepted", 0) - found.get("finished", 0),

@@ -98,4 +98,5 @@ def _parts(period: Period, since: datetime, tenant: Tenant | None) -> QuerySet[A
         return minutes
     of = tenant.pk if tenant else Hour.EVERYBODY
     hours = Hour.objects.filter(hour__gte=since, of_tenant=of).annotate(kind=Value("hour"))
-    return minutes.union(hours.order_by().values_list("kind", "hour", *TALLIED), all=True)
+    moved = hours.order_by().values_list("kind", "hour", *TALLIED)
+    return minutes.union(moved, all=True).order_by()

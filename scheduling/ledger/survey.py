@@ -222,7 +222,7 @@ def _lanes(
     switch = KillSwitch(tuple((one.tenant_id, one.queue, one.name) for one in pauses))
     columns = ("lane", "kind", "count", "oldest")
     first, *others = (part.values_list(*columns) for part in waiting)
-    for lane_id, kind, count, oldest in first.union(*others, all=True):
+    for lane_id, kind, count, oldest in first.union(*others, all=True).order_by():
         if not (lane := lanes.get(lane_id)):
             continue  # it came after we looked at the lanes
         if kind == "scheduled":
