@@ -59,7 +59,7 @@ PICTURES = (
     Picture("tenant", tenant("hooli")),
     Picture("tenant-phone", tenant("acme"), PHONE, height=1600),
     Picture("task", dead_task),
-    Picture("dead-letters", at("/admin/scheduling/deadletter/")),
+    Picture("dead-letters", at("/admin/scheduling/deadletter/"), height=1000),
     Picture("kill-switch", at("/admin/scheduling/pause/")),
 )
 
