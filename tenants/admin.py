@@ -1,6 +1,6 @@
 """Tenants and their tokens in the console, which registers them (`scheduling.admin`)."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
@@ -105,7 +105,7 @@ class IssueForm(forms.Form):
 class TokenAdmin(_TokenAdmin):
     """Tokens are issued and revoked, never edited; a revoked one stays, to tell whose it was."""
 
-    list_display = ("prefix", "owner", "name", "scope", "status", "created_at", "last_used_at")
+    list_display = ("prefix", "owner", "name", "scope", "status", "expires", "used")
     list_select_related = ("tenant",)
     search_fields = ("prefix", "name", "tenant__slug")
     search_help_text = "A prefix, a name, or a tenant."
@@ -118,8 +118,8 @@ class TokenAdmin(_TokenAdmin):
         "scope",
         "status",
         "created_at",
-        "expires_at",
-        "last_used_at",
+        "expires",
+        "used",
         "revoked_at",
     )
     readonly_fields = fields
@@ -131,6 +131,17 @@ class TokenAdmin(_TokenAdmin):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         return super().changelist_view(request, {"title": "Tokens"} | (extra_context or {}))
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Nothing to save: what can be done to a token is revoking it."""
+        nothing = {"show_save": False, "show_save_and_continue": False}
+        return super().change_view(request, object_id, form_url, nothing | (extra_context or {}))
 
     @method_decorator(never_cache)
     def add_view(
@@ -165,6 +176,14 @@ class TokenAdmin(_TokenAdmin):
     @admin.display(description="scopes")
     def scope(self, token: ApiToken) -> str:
         return ", ".join(token.scopes)
+
+    @admin.display(description="expires", empty_value="never")
+    def expires(self, token: ApiToken) -> datetime | None:
+        return token.expires_at
+
+    @admin.display(description="last used", empty_value="never")
+    def used(self, token: ApiToken) -> datetime | None:
+        return token.last_used_at
 
     @admin.display(description="status")
     def status(self, token: ApiToken) -> str:

@@ -55,7 +55,7 @@ class DeadLetterChangeList(TaskChangeList):
 @admin.register(DeadLetter, site=console)
 class DeadLetterAdmin(OperatedAdmin):
     title = "Dead letters"
-    list_display = ("task", "reason", "last_error", "tenant", "queue", "attempted", "died")
+    list_display = ("task", "why", "tenant", "queue", "attempted", "died")
     list_filter = (TenantFilter, NameFilter, ErrorFilter, DeadReasonFilter, QueueFilter, DiedFilter)
     list_select_related = ("tenant",)
     actions = ("redrive", "discard")
@@ -115,17 +115,15 @@ class DeadLetterAdmin(OperatedAdmin):
             context["matching"] = context["cl"].found.matching()
         return response
 
-    @admin.display(description="reason")
-    def reason(self, task: Task) -> SafeString:
-        return format_html('<span class="phase dead">{}</span>', task.get_dead_reason_display())
-
-    @admin.display(description="last error")
-    def last_error(self, task: Task) -> SafeString | str:
-        if not task.error:
-            return words.NOTHING
+    @admin.display(description="why it is dead")
+    def why(self, task: Task) -> SafeString:
+        """The reason, and the last error if there was one."""
+        reason = format_html('<span class="phase dead">{}</span>', task.get_dead_reason_display())
+        if not isinstance(task.error, dict):
+            return reason
         message = str(task.error.get("message", ""))
         short = message if len(message) <= MESSAGE_SHOWN else f"{message[:MESSAGE_SHOWN]}…"
-        return format_html("<b>{}</b> {}", task.error.get("class", ""), short)
+        return format_html("{} <b>{}</b> {}", reason, task.error.get("class", ""), short)
 
     @admin.display(description="died")
     def died(self, task: Task) -> SafeString | str:

@@ -1,6 +1,6 @@
 """The story of one task, from its rows: what it waited for, who ran it, and how that ended."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -39,6 +39,8 @@ class Run:
     refusals: list[Refused]
     """What was refused to this generation after it had lost its lease."""
     expires_at: datetime | None = None
+    redriven_from: int | None = None
+    """The generation that had left a dead letter, if this is the first run after it was redriven."""
 
     @property
     def waited(self) -> timedelta:
@@ -68,6 +70,8 @@ class Timeline:
     runs: list[Run]
     earlier: bool
     """Whether there are attempts before those shown."""
+    redriven_last: int | None = None
+    """As of a run, when it was redriven and has not run since."""
 
     @property
     def spans(self) -> list[tuple[Run, bars.Span]]:
@@ -91,7 +95,27 @@ def of(task: Task, now: datetime) -> Timeline:
     runs = [_ended(attempt, names, refused.get(attempt.generation, [])) for attempt in shown]
     if lease:
         runs.append(_in_flight(task, lease, names, refused.get(lease.generation, []), now))
-    return Timeline(runs, earlier=len(attempts) > ATTEMPTS_SHOWN)
+    return Timeline(
+        _with_lineage(runs),
+        earlier=len(attempts) > ATTEMPTS_SHOWN,
+        redriven_last=_redriven_last(task, runs),
+    )
+
+
+def _with_lineage(runs: list[Run]) -> list[Run]:
+    """Attempts are counted up, and anew only after a redrive."""
+    told: list[Run] = []
+    charged = 0
+    for run in runs:
+        is_anew = bool(told) and run.number <= charged
+        told.append(replace(run, redriven_from=told[-1].generation) if is_anew else run)
+        charged = run.number if run.is_charged else (0 if is_anew else charged)
+    return told
+
+
+def _redriven_last(task: Task, runs: list[Run]) -> int | None:
+    last = runs[-1].generation if runs else None
+    return last if last is not None and last == task.redriven_from else None
 
 
 def _ended(attempt: Attempt, names: dict[UUID, str], refused: list[Refused]) -> Run:

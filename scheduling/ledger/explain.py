@@ -4,19 +4,19 @@ Plain reads without locks, one after the other: true of an instant at which noth
 a worker finds it that serves every queue, or, for a remote one, that queue.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db.models import IntegerField, OuterRef, Q, QuerySet, Subquery
 
 from scheduling.ledger.claim import pool_of, reach_of
 from scheduling.ledger.dialects import LaneShare, dialect
 from scheduling.ledger.kill_switch import InLane, KillSwitch
 from scheduling.ledger.stride import plan
-from scheduling.models import Dispatch, Lease, Pause, Schedule, Task, WorkerProcess
+from scheduling.models import Dispatch, Lane, Lease, Pause, Schedule, Task, WorkerProcess
 from scheduling.states import Readiness, TaskState
 
 FURTHEST = 100
@@ -118,9 +118,7 @@ class _Waiting:
 
     def _startable(self, lane_id: int, lane: InLane) -> QuerySet[Schedule]:
         """What a claim finds in a lane, past the names that are paused there."""
-        ready = Schedule.objects.filter(lane=lane_id, readiness=Readiness.READY)
-        paused = self.switch.names_paused_in(lane)
-        return ready.exclude(task__name__in=paused) if paused else ready
+        return _ready_in(lane_id, self.switch.names_paused_in(lane))
 
     def _precedes(self) -> Q:
         """In the order of a lane: priority, due_at, id."""
@@ -152,14 +150,43 @@ class _Waiting:
             unknown = round_.counts.keys() - supply.keys()
             if not unknown:
                 return round_.order
-            supply |= {
-                lane_id: _count(self._startable(lane_id, lanes[lane_id])) for lane_id in unknown
-            }
+            supply |= self._supplies([lanes[lane_id] for lane_id in unknown])
+
+    def _supplies(self, lanes: Sequence[LaneShare]) -> dict[int, int]:
+        """How much each lane holds, in a statement for each set of names that is paused in some of them."""
+        alike: dict[frozenset[str], list[int]] = {}
+        for lane in lanes:
+            paused = frozenset(self.switch.names_paused_in(lane))
+            alike.setdefault(paused, []).append(lane.lane_id)
+        return {
+            lane_id: count
+            for paused, lane_ids in alike.items()
+            for lane_id, count in _counts(lane_ids, _ready_in(OuterRef("pk"), paused))
+        }
 
     def _workers(self) -> int:
         alive = WorkerProcess.objects.filter(seen_at__gt=self.now - SILENT_AFTER)
         served = alive.values_list("queues", flat=True)
         return sum(not queues or self.task.queue in queues for queues in served)
+
+
+def _ready_in(lane: int | OuterRef, paused: Collection[str]) -> QuerySet[Schedule]:
+    ready = Schedule.objects.filter(lane=lane, readiness=Readiness.READY)
+    return ready.exclude(task__name__in=paused) if paused else ready
+
+
+class _CountedNoFurther(Subquery):
+    """How many rows a subquery has: it stops at its limit, where COUNT over a join would not."""
+
+    template = "(SELECT count(*) FROM (%(subquery)s) AS counted)"
+    output_field = IntegerField()
+
+
+def _counts(
+    lane_ids: Sequence[int], schedules: QuerySet[Schedule]
+) -> QuerySet[Lane, tuple[int, int]]:
+    few = schedules.order_by().values("pk")[:FURTHEST]
+    return Lane.objects.filter(pk__in=lane_ids).values_list("pk", _CountedNoFurther(few))
 
 
 def _count(schedules: QuerySet[Schedule]) -> int:

@@ -252,6 +252,25 @@ def test_the_timeline_tells_the_whole_story(operator: Client, tenant_a: Tenant) 
     assert not running.is_overdue
 
 
+def test_a_redriven_task_says_where_it_comes_from(operator: Client, tenant_a: Tenant) -> None:
+    (task_id,) = put(tenant_a, max_attempts=2, now=ago(minutes=30))
+    for minute in (20, 19):
+        say(take(1, now=ago(minutes=minute)), failing(), now=ago(minutes=minute))
+    ledger.redrive([task_id], now=ago(minutes=15))
+    timeline = operator.get(page(task_id)).context["timeline"]
+    assert timeline.redriven_last == 2
+
+    say(take(1, now=ago(minutes=10)), Snooze(timedelta(0)), now=ago(minutes=9))
+    take(1, now=ago(minutes=5))
+    response = operator.get(page(task_id))
+    timeline = response.context["timeline"]
+    told = [(run.generation, run.number, run.redriven_from) for run in timeline.runs]
+    assert told == [(1, 1, None), (2, 2, None), (3, 1, 2), (4, 1, None)]
+    assert timeline.redriven_last is None
+    assert "Redriven: generation 2 had left it a dead letter" in text_of(response)
+    assert '<a href="#generation-2">' in response.content.decode()
+
+
 @pytest.mark.parametrize(
     ("told", "shown"),
     [

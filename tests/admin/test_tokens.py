@@ -98,6 +98,19 @@ def test_a_revoked_token_is_told_and_recorded_once(operator: Client, tenant_a: T
     assert "revoked" in text_of(operator.get(TOKENS))
 
 
+def test_the_page_of_a_token_revokes_it_and_saves_nothing(
+    operator: Client, sign_in: SignIn, tenant_a: Tenant
+) -> None:
+    token, _ = ApiToken.objects.issue(tenant=tenant_a)
+    html = operator.get(f"{TOKENS}{token.pk}/change/").content.decode()
+    assert 'value="revoke"' in html
+    assert "_save" not in html
+    shown = text_of(operator.get(TOKENS))
+    assert "control, enqueue, read, work usable never never" in shown
+    viewer = sign_in("view_apitoken")
+    assert 'value="revoke"' not in viewer.get(f"{TOKENS}{token.pk}/change/").content.decode()
+
+
 def test_a_token_can_be_neither_edited_nor_deleted(operator: Client, tenant_a: Tenant) -> None:
     token, _ = ApiToken.objects.issue(tenant=tenant_a, scopes=["read"])
     operator.post(f"{TOKENS}{token.pk}/change/", {"name": "x", "scopes": '["control"]'})

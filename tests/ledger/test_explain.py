@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
-from pytest_django import Settings
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from scheduling import ledger
 from scheduling.ledger import HOLDS, Explanation, Why
@@ -102,6 +102,18 @@ def test_far_behind_is_counted_so_far_and_no_further(tenant_a: Tenant, tenant_b:
     found = explained(last)
     assert found.ahead_in_lane == FURTHEST
     assert found.ahead_in_other_lanes == FURTHEST // 2
+
+
+def test_many_lanes_ahead_take_few_queries(
+    tenant_a: Tenant, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    for number in range(60):
+        kit.put(tenant_a, queue=f"queue-{number}")
+    kit.pause(queue="queue-7", name="demo.echo")
+    (last,) = kit.put(tenant_a, queue="last")
+    with django_assert_max_num_queries(10):
+        found = explained(last)
+    assert (found.why, found.ahead_in_other_lanes) == (Why.BEHIND_OTHERS, 59)
 
 
 def test_a_task_for_remote_workers_stands_in_their_order(

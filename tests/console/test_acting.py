@@ -1,0 +1,126 @@
+"""What an operator does about tasks, dead letters and tokens, with a browser."""
+
+import csv
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from scheduling import clock
+from scheduling.models import Schedule, Sweep, Task
+from tenants.models import ApiToken, Tenant
+from tests.admin.kit import DEAD_LETTERS, TASKS, bury, page, put
+from tests.console.browser import barriers, sideways
+from tests.console.looks import in_every_look
+
+pytestmark = pytest.mark.ledger
+
+
+def inspect(page: Page) -> None:
+    """What is looked at along the way has to be in order as well."""
+    assert not (found := barriers(page)), "\n\n".join(found)
+    assert not sideways(page), f"{page.url} is {sideways(page)} pixels too wide"
+
+
+@in_every_look
+def test_a_task_says_why_it_waits_and_is_run_now(operator: Page, tenant_a: Tenant) -> None:
+    (task_id,) = put(tenant_a, name="invoices.send", due_at=clock.now() + timedelta(hours=3))
+    operator.goto(TASKS)
+    inspect(operator)
+    operator.get_by_label("Search", exact=True).fill("invoices.send")
+    operator.get_by_role("button", name="Search").click()
+    operator.get_by_role("link", name="invoices.send").click()
+    expect(operator.get_by_text("It is not due until")).to_be_visible()
+    inspect(operator)
+    operator.get_by_role("link", name="Reschedule…").click()
+    operator.get_by_label("Priority").fill("7")
+    inspect(operator)
+    operator.get_by_role("button", name="Change").click()
+    expect(operator.locator(".messagelist")).to_contain_text("1 task rescheduled.")
+    operator.get_by_role("button", name="Run now…").click()
+    operator.get_by_label("Reason").fill("the customer waits")
+    inspect(operator)
+    operator.get_by_role("button", name="Run now").click()
+    expect(operator.get_by_text("the customer waits")).to_be_visible()
+    assert Schedule.objects.get().due_at <= clock.now()
+    assert Task.objects.get(pk=task_id).priority == 7
+
+
+@in_every_look
+def test_dead_letters_are_put_back_and_say_where_they_come_from(
+    operator: Page, tenant_a: Tenant
+) -> None:
+    """In one screen and one action, which says what it will do to what."""
+    (wanted,) = bury(tenant_a, name="invoices.send")
+    bury(tenant_a, 3, message="something else")
+    operator.goto(DEAD_LETTERS)
+    inspect(operator)
+    group = operator.locator(".groups tr", has_text="invoices.send")
+    group.get_by_role("link", name="Redrive…").click()
+    expect(operator.get_by_text("1 dead letter matches")).to_be_visible()
+    inspect(operator)
+    operator.get_by_label("Reason").fill("the gateway is back")
+    operator.get_by_role("button", name="Redrive 1 dead letter").click()
+    expect(operator.get_by_text("1 dead letter redriven.")).to_be_visible()
+    expect(operator.get_by_text("finished")).to_be_visible()
+    inspect(operator)
+    assert Task.objects.dead().count() == 3
+    operator.goto(page(wanted))
+    expect(operator.get_by_text("Redriven: generation 1")).to_be_visible()
+
+
+def test_a_slow_sweep_is_left_found_again_and_cancelled(operator: Page, tenant_a: Tenant) -> None:
+    bury(tenant_a, 30)
+    operator.goto(f"{DEAD_LETTERS}redrive-all/")
+    operator.get_by_label("At most per second").fill("2")
+    operator.get_by_role("button", name="Redrive 30 dead letters").click()
+    expect(operator.get_by_text("2 dead letters redriven.")).to_be_visible()  # by itself
+    operator.goto(DEAD_LETTERS)
+    operator.get_by_role("link", name="Redrive all dead letters").click()
+    operator.get_by_role("button", name="Cancel").click()
+    expect(operator.get_by_text("Cancelled: the rest is as it was.")).to_be_visible()
+    assert Sweep.objects.get().state == Sweep.State.CANCELLED
+    assert Task.objects.dead().count() > 20
+
+
+def test_dead_letters_are_taken_home_as_a_file(
+    viewer: Page, tenant_a: Tenant, tmp_path: Path
+) -> None:
+    bury(tenant_a, name="=1+1")
+    viewer.goto(DEAD_LETTERS)
+    with viewer.expect_download() as download:
+        viewer.get_by_role("link", name="CSV").click()
+    file = tmp_path / "letters.csv"
+    download.value.save_as(file)
+    (row,) = csv.DictReader(file.read_text().splitlines())
+    assert row["name"] == "'=1+1"
+
+
+def test_who_may_only_look_is_offered_nothing_else(viewer: Page, tenant_a: Tenant) -> None:
+    (task_id,) = bury(tenant_a)
+    for address in (DEAD_LETTERS, page(task_id), TASKS):
+        viewer.goto(address)
+        for verb in ("Redrive", "Discard", "Cancel…", "Reschedule"):
+            expect(viewer.get_by_role("button", name=verb)).to_have_count(0)
+            expect(viewer.get_by_role("link", name=verb)).to_have_count(0)
+
+
+@in_every_look
+def test_a_token_is_shown_once_and_revoked(owner: Page, tenant_a: Tenant) -> None:
+    owner.goto("/admin/tenants/apitoken/add/")
+    owner.get_by_label("Tenant").fill("tenant-a")
+    owner.get_by_label("Name").fill("billing")
+    inspect(owner)
+    owner.get_by_role("button", name="Issue").click()
+    secret = owner.locator("pre.secret").inner_text()
+    inspect(owner)
+    owner.get_by_role("link", name="All tokens").click()
+    inspect(owner)
+    assert secret not in owner.content()
+    owner.get_by_role("link", name=ApiToken.objects.get().prefix).click()
+    owner.get_by_role("button", name="Revoke").click()
+    expect(owner.get_by_text("1 revoked")).to_be_visible()
+    assert ApiToken.objects.get().revoked_at is not None
+    owner.get_by_role("link", name="Audit").click()
+    expect(owner.get_by_role("link", name="api token").first).to_be_visible()
