@@ -63,6 +63,8 @@ def _pages(client: Client) -> Iterator[tuple[str, str, str]]:
             continue
         seen.add(kind)
         text = _get(client, address)
+        if text is None:
+            continue
         yield _name(kind), address, text
         left += [unescape(urljoin(address, link)) for link in LINK.findall(text)]
 
@@ -97,8 +99,9 @@ def _name(kind: Kind) -> str:
     return f"{page} by {', '.join(sorted(asked))}" if asked else page
 
 
-def _get(client: Client, address: str) -> str:
+def _get(client: Client, address: str) -> str | None:
+    """The text of the page. None: it is none, but a file to keep."""
     answer = client.get(address)
     if answer.status_code != OK:
         raise RuntimeError(f"{address} answered {answer.status_code}.")
-    return answer.content.decode()
+    return None if answer.streaming else answer.content.decode()

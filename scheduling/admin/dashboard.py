@@ -162,8 +162,8 @@ def _leases(now: datetime) -> Leases:
 
 def _sums(now: datetime, leases: Leases) -> Sums:
     """Over all tenants, in one statement."""
-    latest = Refusal.objects.order_by("-pk").values("pk")[:REFUSALS_READ]
-    refused = Refusal.objects.filter(pk__in=latest, refused_at__gt=now - HOUR)
+    last = Subquery(Refusal.objects.order_by("-pk").values("pk")[:1])
+    refused = Refusal.objects.filter(pk__gt=last - REFUSALS_READ, refused_at__gt=now - HOUR)
     first, *others = (
         _one("tenants", Tenant.objects.all(), Count("*")),
         _one("accepted", Intake.objects.all(), Coalesce(Sum("accepted"), 0)),

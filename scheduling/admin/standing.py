@@ -234,11 +234,16 @@ def _sharers(tenant_id: int, rows: Mapping[int, Row], lately: Mapping[int, _Done
 def _failures(tenant: Tenant) -> list[Failures]:
     """Among its latest tasks and its latest dead letters, the most frequent first."""
     tasks = Task.objects.filter(tenant=tenant).order_by("-pk")
-    latest = Q(pk__in=tasks.values("pk")[:TASKS_READ])
-    dead = Q(pk__in=tasks.dead().values("pk")[:DEAD_READ])
-    failed = Task.objects.filter(latest | dead, error__isnull=False).order_by("-pk")
+    latest, dead = tasks[:TASKS_READ], tasks.dead()[:DEAD_READ]
+    failed = {
+        row[0]: row[1:]
+        for which in (latest, dead)
+        for row in which.values_list("pk", "name", "error", "dead_reason")
+        if row[2] is not None  # asked of the database, it might walk far to find so many
+    }
     groups: dict[tuple[str, str], list[tuple[UUID, str, bool]]] = {}
-    for pk, name, error, reason in failed.values_list("pk", "name", "error", "dead_reason"):
+    for pk in sorted(failed, reverse=True):
+        name, error, reason = failed[pk]
         told: Mapping[str, Any] = error if isinstance(error, dict) else {}
         found = groups.setdefault((name, str(told.get("class", ""))), [])
         found.append((pk, str(told.get("message", "")), bool(reason)))

@@ -16,6 +16,8 @@ from scheduling.models import Pause, Task
 from tenants.admin import TenantAdmin
 from tenants.models import Tenant
 
+FOUND = "tenant_of_page"
+"""Of the request."""
 DIGITS = 19
 """More than a database has for an id."""
 
@@ -46,6 +48,7 @@ class AuditedTenants(Audited, TenantAdmin):
         found = standing.read(int(object_id), pauses, now, period)
         if found is None:
             return {}
+        setattr(request, FOUND, found.tenant)
         context: dict[str, Any] = {
             "standing": found,
             "charts": charts.of(found.slots, period),
@@ -57,6 +60,13 @@ class AuditedTenants(Audited, TenantAdmin):
         if self.admin_site.get_model_admin(Pause).has_view_or_change_permission(request):
             context["pauses"] = pauses[:PAUSES_READ]
         return context
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Tenant | None:
+        """Whom the page is about was read already."""
+        known: Tenant | None = getattr(request, FOUND, None)
+        return known or super().get_object(request, object_id, from_field)
 
     def save_model(self, request: HttpRequest, obj: Tenant, form: Any, change: bool) -> None:  # noqa: FBT001  # Django's
         """Enqueueing and claiming read the row; workers that wait because of an old limit look again."""
