@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from django.contrib import admin
 from django.contrib.auth.models import Group, User
+from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -113,6 +114,8 @@ class Console(admin.AdminSite):
 
     def _dashboard(self, request: HttpRequest) -> HttpResponse:
         context = self._dashboard_context(request)
+        if "dashboard" not in context:
+            raise PermissionDenied
         return TemplateResponse(request, "admin/dashboard_figures.html", context)
 
     def _dashboard_context(self, request: HttpRequest) -> dict[str, Any]:

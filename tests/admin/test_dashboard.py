@@ -260,6 +260,14 @@ def test_who_may_not_see_tasks_sees_no_figures(sign_in: SignIn, tenant_a: Tenant
     assert "tenant-a" not in page
 
 
+def test_the_live_part_is_as_open_as_its_page(sign_in: SignIn, tenant_a: Tenant) -> None:
+    live = "/admin/live/dashboard/"
+    assert "tenant-a" in text_of(sign_in("view_task").get(live))
+    assert sign_in("view_group").get(live).status_code == 403
+    stranger = Client().get(live)
+    assert (stranger.status_code, stranger["HX-Refresh"]) == (204, "true")
+
+
 def test_who_may_not_see_the_audit_is_shown_none(sign_in: SignIn, operator: Client) -> None:
     operator.post("/admin/scheduling/pause/add/", {"reason": "fire drill", "confirmed": "1"})
     assert "Operators" in text_of(operator.get("/admin/"))

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,7 +20,7 @@ from playwright.sync_api import Page
 
 from tests.console.browser import DARK, LIGHT, PHONE, Look, chromium, window
 
-SHARP = 2
+TALL_PHONE = replace(PHONE, height=1700)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class Picture:
     name: str
     address: Callable[[], str]
     look: Look = LIGHT
-    height: int | None = None
-    """None: the whole page."""
+    is_whole: bool = True
+    """Or only what fits into the look."""
 
 
 def at(address: str) -> Callable[[], str]:
@@ -55,11 +55,11 @@ def tenant(slug: str) -> Callable[[], str]:
 PICTURES = (
     Picture("dashboard", at("/admin/")),
     Picture("dashboard-dark", at("/admin/?period=day"), DARK),
-    Picture("dashboard-phone", at("/admin/"), PHONE, height=1600),
+    Picture("dashboard-phone", at("/admin/"), TALL_PHONE, is_whole=False),
     Picture("tenant", tenant("hooli")),
-    Picture("tenant-phone", tenant("acme"), PHONE, height=1600),
+    Picture("tenant-phone", tenant("acme"), TALL_PHONE, is_whole=False),
     Picture("task", dead_task),
-    Picture("dead-letters", at("/admin/scheduling/deadletter/"), height=1000),
+    Picture("dead-letters", at("/admin/scheduling/deadletter/"), is_whole=False),
     Picture("kill-switch", at("/admin/scheduling/pause/")),
 )
 
@@ -79,13 +79,7 @@ def main(folder: Path, *names: str) -> None:
 
 
 def _take(page: Page, path: Path, picture: Picture) -> None:
-    page.screenshot(
-        path=path,
-        full_page=picture.height is None,
-        clip={"x": 0, "y": 0, "width": picture.look.width, "height": picture.height}
-        if picture.height
-        else None,
-    )
+    page.screenshot(path=path, full_page=picture.is_whole)
     sys.stdout.write(f"{path}\n")
 
 

@@ -2,6 +2,9 @@
 // fails to come the page says how old it is. Without this file, or without htmx, a page stays what it was.
 "use strict";
 
+// On a narrow screen the page one is on may be far to the right in the navigation.
+document.querySelector(".pages [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+
 (() => {
   const state = document.getElementById("live-state");
   if (!state) return;
