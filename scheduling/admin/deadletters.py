@@ -1,5 +1,6 @@
 """Dead letters: what there is of which kind, the list, and what is done to all that match its filters."""
 
+from functools import cached_property
 from typing import Any
 
 from django.contrib import admin
@@ -35,7 +36,7 @@ class DeadLetterChangeList(TaskChangeList):
         """A dead letter is a task, and has its page."""
         return reverse("admin:scheduling_task_change", args=[result.pk])
 
-    @property
+    @cached_property
     def found(self) -> Found:
         """All that match, not this page of them."""
         among = self.queryset if self.among is None else self.among

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from urllib.parse import urlencode
+from uuid import UUID
 
 from django.db.models import Count, Max, QuerySet
 
@@ -54,7 +56,7 @@ class Group:
         return self.error or self.reason.replace("_", " ")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, to keep where the newest begin
 class Found:
     """The dead letters that match, and among which an index leads to them."""
 
@@ -62,16 +64,12 @@ class Found:
     among: QuerySet[Task]
 
     def matching(self) -> Matching:
-        newest = self._newest()
-        count = self.letters.filter(pk__in=newest).order_by().count()
-        return Matching(count, is_exact=self._is_all())
+        return Matching(self._newest.order_by().count(), is_exact=self._floor is None)
 
     def groups(self) -> list[Group]:
         """By name, error and tenant, the most frequent first."""
-        rows = self.letters.filter(pk__in=self._newest()).order_by()
-        grouped = rows.annotate(error_class=ErrorClass("error")).values_list(
-            "name", "error_class", "dead_reason", "tenant__slug"
-        )
+        rows = self._newest.order_by().annotate(error_class=ErrorClass("error"))
+        grouped = rows.values_list("name", "error_class", "dead_reason", "tenant__slug")
         counts = grouped.annotate(count=Count("pk"), latest=Max("finished_at"))
         return [
             Group(name, error or "", str(reason), tenant, count, latest)
@@ -82,11 +80,15 @@ class Found:
 
     def sample(self, count: int) -> Sequence[Task]:
         """The newest few."""
-        newest = self.letters.filter(pk__in=self._newest())
-        return list(newest.select_related("tenant").order_by("-pk")[:count])
+        return list(self._newest.select_related("tenant").order_by("-pk")[:count])
 
-    def _newest(self) -> QuerySet[Task, object]:
-        return self.among.order_by("-pk").values("pk")[:MOST_COUNTED]
+    @property
+    def _newest(self) -> QuerySet[Task]:
+        """A range of an index: so many ids, or a subquery of them, may tempt a planner to read the table."""
+        return self.letters if self._floor is None else self.letters.filter(pk__gt=self._floor)
 
-    def _is_all(self) -> bool:
-        return not self.among.order_by("-pk")[MOST_COUNTED : MOST_COUNTED + 1].exists()
+    @cached_property
+    def _floor(self) -> UUID | None:
+        """The newest that is not looked at any more. None: all are."""
+        ids = self.among.select_related(None).order_by("-pk").values_list("pk", flat=True)
+        return next(iter(ids[MOST_COUNTED : MOST_COUNTED + 1]), None)
