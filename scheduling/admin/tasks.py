@@ -1,5 +1,6 @@
 """The list of tasks, and the page of one."""
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.views.decorators.cache import never_cache
 
 from scheduling import clock, ledger
 from scheduling.admin import rescheduling, selection, timeline, words
@@ -59,6 +61,7 @@ class TaskAdmin(OperatedAdmin):
                 wrap(rescheduling.view),
                 name="scheduling_task_reschedule",
             ),
+            path("<uuid:task_id>/live/", never_cache(self.live_view), name="scheduling_task_live"),
             *super().get_urls(),
         ]
 
@@ -94,9 +97,7 @@ class TaskAdmin(OperatedAdmin):
         now = clock.now()
         context = self.admin_site.each_context(request) | {
             "title": task.name,
-            "task": task,
-            "phase": task.phase(now),
-            "why": None if task.is_terminal else _why(task),
+            **_standing(task, now),
             "payload": pretty(_payload(task)),
             "result": pretty(task.result),
             "timeline": timeline.of(task, now),
@@ -106,6 +107,36 @@ class TaskAdmin(OperatedAdmin):
             and self.has_reschedule_permission(request),
         }
         return TemplateResponse(request, "admin/task.html", context | (extra_context or {}))
+
+    def live_view(self, request: HttpRequest, task_id: UUID) -> HttpResponse:
+        """How it stands, for its page to keep fresh.
+
+        When it has moved on, or who looks was signed out, the whole page is to be loaded again.
+        """
+        if not self.admin_site.has_permission(request):
+            return _reload()
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        now = clock.now()
+        standing = _standing(_found(str(task_id)), now)
+        if request.GET.get("seen") != standing["version"]:
+            return _reload()
+        return TemplateResponse(request, "admin/task_standing.html", {"now": now} | standing)
+
+
+def _reload() -> HttpResponse:
+    return HttpResponse(status=204, headers={"HX-Refresh": "true"})
+
+
+def _standing(task: Task, now: datetime) -> dict[str, Any]:
+    """What changes from one moment to the next. `version` is another one when its timeline has more to tell."""
+    phase = task.phase(now)
+    return {
+        "task": task,
+        "phase": phase,
+        "why": None if task.is_terminal else _why(task),
+        "version": f"{phase}-{task.generation}-{task.attempts}",
+    }
 
 
 def _found(object_id: str) -> Task:

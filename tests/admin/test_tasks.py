@@ -288,6 +288,47 @@ def test_a_running_task_shows_how_far_it_has_come(
     assert shown in " ".join(text_of(operator.get(page(task_id))).split())
 
 
+def test_a_page_that_is_open_follows_its_task(operator: Client, tenant_a: Tenant) -> None:
+    (task_id,) = put(tenant_a)
+    claims = take(1)
+    told = {"fraction": 0.5, "done": None, "total": None, "note": "pages"}
+    Lease.objects.update(progress=told)
+    seen = operator.get(page(task_id)).context["version"]
+    live = f"{TASKS}{task_id}/live/?seen={seen}"
+    assert "50% pages" in text_of(operator.get(live))
+    say(claims, failing())
+    moved_on = operator.get(live)
+    assert (moved_on.status_code, moved_on["HX-Refresh"]) == (204, "true")
+    assert Client().get(live)["HX-Refresh"] == "true"
+
+
+def test_who_may_not_see_tasks_follows_none(sign_in: SignIn, tenant_a: Tenant) -> None:
+    (task_id,) = put(tenant_a)
+    assert sign_in("view_group").get(f"{TASKS}{task_id}/live/").status_code == 403
+
+
+def test_every_page_takes_few_queries(
+    sign_in: SignIn, tenant_a: Tenant, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    (dead,) = bury(tenant_a)
+    for number in range(20):
+        put(tenant_a, queue=f"queue-{number}")
+    (waiting,) = put(tenant_a, queue="last")
+    browser = sign_in("view_task", "view_pause", "redrive_task", "view_operatoraction")
+    for address in (
+        TASKS,
+        f"{TASKS}?q=order-1&state=queued",
+        DEAD_LETTERS,
+        f"{DEAD_LETTERS}?error=ValueError",
+        f"{DEAD_LETTERS}redrive-all/?error=ValueError",
+        page(waiting),
+        page(dead),
+        "/admin/scheduling/operatoraction/",
+    ):
+        with django_assert_max_num_queries(15):
+            assert browser.get(address).status_code == 200
+
+
 def test_a_worker_that_is_gone_is_named_by_its_id(operator: Client, tenant_a: Tenant) -> None:
     (task_id,) = put(tenant_a)
     gone = uuid4()

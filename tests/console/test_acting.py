@@ -8,11 +8,14 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from scheduling import clock
-from scheduling.models import Schedule, Sweep, Task
+from scheduling.ledger.values import Succeed
+from scheduling.models import Lease, Schedule, Sweep, Task
 from tenants.models import ApiToken, Tenant
 from tests.admin.kit import DEAD_LETTERS, TASKS, bury, page, put
 from tests.console.browser import barriers, sideways
 from tests.console.looks import in_every_look
+from tests.console.test_live import look_again
+from tests.ledger.kit import say, take
 
 pytestmark = pytest.mark.ledger
 
@@ -45,6 +48,18 @@ def test_a_task_says_why_it_waits_and_is_run_now(operator: Page, tenant_a: Tenan
     expect(operator.get_by_text("the customer waits")).to_be_visible()
     assert Schedule.objects.get().due_at <= clock.now()
     assert Task.objects.get(pk=task_id).priority == 7
+
+
+def test_the_page_of_a_running_task_follows_it(operator: Page, tenant_a: Tenant) -> None:
+    (task_id,) = put(tenant_a)
+    claims = take(1)
+    operator.goto(page(task_id))
+    Lease.objects.update(progress={"fraction": 0.5, "done": 1, "total": 2, "note": "pages"})
+    look_again(operator)
+    expect(operator.get_by_text("1 of 2 (50%)")).to_be_visible()
+    say(claims, Succeed('"a result"'))
+    look_again(operator)
+    expect(operator.get_by_role("heading", name="Result")).to_be_visible()
 
 
 @in_every_look
