@@ -11,6 +11,7 @@ from scheduling.states import TaskState
 
 Instant = Callable[[datetime], str | None]
 """How an instant is written there."""
+NOBODY = "no worker process that serves its queue is alive"
 
 
 def sentence(task: Task, found: Explanation, instant: Instant) -> str:
@@ -50,12 +51,14 @@ def at_cap(task: Task, found: Explanation) -> str:
     return f"Its tenant has {found.in_flight} in flight, and may have {cap}."
 
 
-def behind(found: Explanation) -> str:
+def behind(task: Task, found: Explanation) -> str:
     own, others = found.ahead_in_lane, found.ahead_in_other_lanes
     at_least = "At least " if own + others >= FURTHEST else ""
+    tasks = "task is" if own + others == 1 else "tasks are"
+    nobody = "" if found.workers or is_remote(task.queue) else f"; and {NOBODY}"
     return (
-        f"{at_least}{own + others} tasks are served before it:"
-        f" {own} in its own lane, {others} in other lanes."
+        f"{at_least}{own + others} {tasks} served before it:"
+        f" {own} in its own lane, {others} in other lanes{nobody}."
     )
 
 
@@ -64,7 +67,7 @@ def first_in_line(task: Task, found: Explanation) -> str:
         return "It is next: the first remote worker that asks for its queue takes it."
     if found.workers:
         return "It is next: the first worker that has a free slot takes it."
-    return "It is next, and no worker process that serves its queue is alive."
+    return f"It is next, and {NOBODY}."
 
 
 SENTENCES: Mapping[Why, Callable[[Task, Explanation, Instant], str]] = {
@@ -77,6 +80,6 @@ SENTENCES: Mapping[Why, Callable[[Task, Explanation, Instant], str]] = {
     Why.BEING_READIED: lambda *_: (
         "Nothing holds it any more: it is ready from a worker's next look on."
     ),
-    Why.BEHIND_OTHERS: lambda _, found, __: behind(found),
+    Why.BEHIND_OTHERS: lambda task, found, _: behind(task, found),
     Why.NEXT: lambda task, found, _: first_in_line(task, found),
 }

@@ -78,7 +78,8 @@ def test_a_task_behind_others_says_behind_how_many(
         2,
     )
     assert said["sentence"] == (
-        "4 tasks are served before it: 2 in its own lane, 2 in other lanes."
+        "4 tasks are served before it: 2 in its own lane, 2 in other lanes;"
+        " and no worker process that serves its queue is alive."
     )
 
 
