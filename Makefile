@@ -13,7 +13,7 @@ SEED ?=
 DATABASE ?= sqlite postgres
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all chaos check bench screenshots lock clean
+.PHONY: help run test test-all chaos examples check bench screenshots lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,11 @@ chaos: $(TO_DEVELOP) ## Break everything under load for SECONDS (60), check what
 	@for database in $(DATABASE); do \
 		$(BIN)/python -m tests.chaos --database=$$database --seconds=$(SECONDS) --seed=$(SEED) || exit; \
 	done
+
+examples: $(TO_DEVELOP) ## Record what the API answers anew, as the examples of its document
+	@echo '{"operations": {}, "problems": {}}' > scheduling/api/v1/openapi/examples.json
+	RECORD_EXAMPLES=1 $(BIN)/python -m pytest -q -p no:randomly -k 'can_be_had or belong_to_no or of_one_lease' tests/api/test_conformance.py
+	$(BIN)/python -m pytest -q tests/api/test_conformance.py
 
 PROGRAMS := config scheduling tenants scripts manage.py
 # Statements in there are put together from constants, and values are always bound (B608).

@@ -78,7 +78,8 @@ class WrongState(RentrollError):
         self.task_id = task_id
         self.state = state
         self.verb = verb
-        super().__init__(f"Task {task_id} is {state}; it cannot be {verb}.")
+        stands = "has" if state == "succeeded" else "is"
+        super().__init__(f"Task {task_id} {stands} {state}; it cannot be {verb}.")
 
 
 class StaleLease(RentrollError):

@@ -24,6 +24,9 @@ def test_it_shows_every_operation_and_schema(page: str) -> None:
     for methods in document()["paths"].values():
         for operation in methods.values():
             assert f'<section id="{operation["operationId"]}">' in page
+    for slug in document()["components"]["examples"]:
+        assert f'<section id="problem-{slug}">' in page
+    assert page.count("<summary>Example: ") > len(document()["paths"])
     for name in document()["components"]["schemas"]:
         assert f'<section id="schema-{name}">' in page
 

@@ -6,13 +6,11 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.core.exceptions import PermissionDenied
 from django.db import InterfaceError, InternalError, OperationalError
 from pytest_django import Settings
 
 from scheduling import clock, errors, ledger
 from scheduling.api.v1 import trouble
-from scheduling.api.v1.kinds import Kind
 from scheduling.api.v1.problems import problem_of, whole_seconds
 from tenants.models import ApiToken, Tenant
 from tests.api.kit import JSON, Api, problem
@@ -254,14 +252,6 @@ def test_the_console_keeps_its_pages(client: Any) -> None:
 # The table
 
 
-def test_kinds_that_no_route_can_show_yet() -> None:
-    shown = {
-        kind_of(errors.StaleLease(uuid4(), 3)): Kind.STALE_LEASE,
-        kind_of(PermissionDenied()): Kind.FORBIDDEN,
-    }
-    assert all(kind is expected for kind, expected in shown.items())
-
-
 def test_every_error_a_client_can_cause_is_in_the_table() -> None:
     """The others are raised by handlers, or speak to programmers."""
     inward = {
@@ -286,9 +276,3 @@ def test_every_error_a_client_can_cause_is_in_the_table() -> None:
 )
 def test_waits_are_whole_seconds_and_never_too_short(delay: float, seconds: int) -> None:
     assert whole_seconds(timedelta(seconds=delay)) == seconds
-
-
-def kind_of(error: Exception) -> Kind:
-    found = problem_of(error)
-    assert found is not None
-    return found.kind

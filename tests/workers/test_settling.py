@@ -233,7 +233,7 @@ class TestBothAreCommitted:
         put(settle_twice, tenant_a)
         process.run()
 
-        assert "is succeeded; it cannot be settled again" in caplog.text
+        assert "has succeeded; it cannot be settled again" in caplog.text
         assert not Tenant.objects.filter(slug="twice").exists()
         assert Task.objects.get().state == TaskState.SUCCEEDED
 

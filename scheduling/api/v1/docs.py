@@ -21,9 +21,12 @@ def docs(request: HttpRequest) -> HttpResponse:
             for path, methods in published["paths"].items()
             for method, operation in methods.items()
         ],
+        "problems": [
+            {"slug": slug, "title": one["summary"], "example": as_text(one["value"])}
+            for slug, one in published["components"]["examples"].items()
+        ],
         "schemas": {
-            name: json.dumps(schema, indent=2)
-            for name, schema in published["components"]["schemas"].items()
+            name: as_text(schema) for name, schema in published["components"]["schemas"].items()
         },
     }
     return render(request, "api/docs.html", context)
@@ -42,9 +45,39 @@ def shown(path: str, method: str, operation: dict[str, Any]) -> dict[str, Any]:
         "body": schema_in(operation.get("requestBody", {})),
         "answers": [
             {"status": status, "description": answer["description"], "schema": schema_in(answer)}
+            | {"problems": [name for name, one in examples_in(answer) if "$ref" in one]}
             for status, answer in sorted(operation["responses"].items())
         ],
+        "examples": [
+            {
+                "name": name,
+                "status": status,
+                "asked": asked(operation, name),
+                "text": as_text(one["value"]),
+            }
+            for status, answer in sorted(operation["responses"].items())
+            for name, one in examples_in(answer)
+            if "value" in one
+        ],
     }
+
+
+def asked(operation: dict[str, Any], name: str) -> str:
+    """The body of the example of that name; empty when it has none."""
+    sent = dict(examples_in(operation.get("requestBody", {}))).get(name)
+    return as_text(sent["value"]) if sent else ""
+
+
+def examples_in(carrier: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        example
+        for content in carrier.get("content", {}).values()
+        for example in content["examples"].items()
+    ]
+
+
+def as_text(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
 
 
 def schema_in(carrier: dict[str, Any]) -> str:

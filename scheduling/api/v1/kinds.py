@@ -9,7 +9,6 @@ class Kind(Enum):
     MALFORMED_REQUEST = 400, "The request is malformed"
     INVALID_REQUEST = 400, "The request has invalid fields"
     UNAUTHENTICATED = 401, "Who is calling is not known"
-    FORBIDDEN = 403, "This is not allowed"
     MISSING_SCOPE = 403, "The token may not be used for this"
     WRONG_TENANT = 403, "The token belongs to another tenant"
     NOT_FOUND = 404, "There is nothing at this address"

@@ -11,7 +11,7 @@ from functools import singledispatch
 from http import HTTPStatus
 from typing import Any
 
-from django.core.exceptions import BadRequest, PermissionDenied, SuspiciousOperation
+from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, JsonResponse, UnreadablePostError
 from django.utils.encoding import escape_uri_path
@@ -168,7 +168,7 @@ def _(error: errors.Overloaded) -> Problem:
 @problem_of.register(InterfaceError)
 @problem_of.register(InternalError)  # how PostgreSQL says that it is read-only
 def _(error: Exception) -> Problem:
-    detail = "The ledger does not answer or has no room. Nothing was changed; try again."
+    detail = "The ledger does not answer or has no room. Trying again is safe with a key."
     return Refused(Kind.UNAVAILABLE, detail).problem
 
 
@@ -238,11 +238,6 @@ def _(error: MissingScope) -> Problem:
 @problem_of.register
 def _(error: WrongTenant) -> Problem:
     return Problem(Kind.WRONG_TENANT, str(error.detail))
-
-
-@problem_of.register
-def _(error: PermissionDenied) -> Problem:
-    return Problem(Kind.FORBIDDEN, "The caller may not do this.")
 
 
 @problem_of.register

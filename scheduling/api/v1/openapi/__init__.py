@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from scheduling.api.v1.base import JsonView
-from scheduling.api.v1.openapi import dead_letters, leases, recurring
+from scheduling.api.v1.openapi import dead_letters, examples, leases, recurring
 from scheduling.api.v1.openapi.operations import PATHS
 from scheduling.api.v1.openapi.schemas import SCHEMAS
 
@@ -28,6 +28,7 @@ def document() -> dict[str, Any]:
         "security": [{"token": []}],
         "paths": PATHS,
         "components": {
+            "examples": examples.of_problems(),
             "schemas": SCHEMAS | dead_letters.SCHEMAS | leases.SCHEMAS | recurring.SCHEMAS,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },

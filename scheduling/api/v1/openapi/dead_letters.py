@@ -4,6 +4,7 @@ from typing import Any
 
 from scheduling.api.v1.kinds import Kind
 from scheduling.api.v1.openapi.parts import (
+    ADMISSION,
     BODY,
     CALLER,
     NAMES_A_TENANT,
@@ -90,8 +91,7 @@ PATHS: dict[str, dict[str, Operation]] = {
     "/v1/dead-letters/redrive": sweep(
         "redriveDeadLetters",
         "Queue dead letters again, as many as fit; ask for a preview first.",
-        Kind.LIMIT_EXCEEDED,
-        Kind.TEMPORARY_REDUCED_CAPACITY,
+        *ADMISSION,
     ),
     "/v1/dead-letters/discard": sweep(
         "discardDeadLetters", "Delete dead letters with their history; ask for a preview first."

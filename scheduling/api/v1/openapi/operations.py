@@ -5,6 +5,7 @@ from scheduling.api.v1.kinds import Kind
 from scheduling.api.v1.openapi import dead_letters, leases, recurring
 from scheduling.api.v1.openapi.parts import (
     ACCEPTED,
+    ADMISSION,
     BODY,
     CALLER,
     NAMES_A_TENANT,
@@ -25,6 +26,8 @@ from scheduling.api.v1.until_over import SECONDS_MAX
 TRACEPARENT = parameter(
     "traceparent", text(description="W3C Trace Context; one that is invalid is left out"), "header"
 )
+KEY = r'^("([ !#-\[\]-~]|\\["\\])+"|[!#-~]([ -~]*[!-~])?)$'
+"""Quoted or bare."""
 REPLAY = {"headers": headers({"Idempotency-Replayed": text(), **RATE_LIMIT})}
 PATHS: dict[str, dict[str, Operation]] = {
     "/v1/tasks": {
@@ -35,9 +38,9 @@ PATHS: dict[str, dict[str, Operation]] = {
                 *CALLER,
                 *NAMES_A_TENANT,
                 *BODY,
+                *ADMISSION,
                 Kind.IDEMPOTENCY_KEY_IN_USE,
                 Kind.IDEMPOTENCY_KEY_REUSED,
-                Kind.LIMIT_EXCEEDED,
             ),
             {
                 "201": answer("Accepted", "Task", **ACCEPTED),
@@ -46,7 +49,7 @@ PATHS: dict[str, dict[str, Operation]] = {
             parameters=[
                 parameter(
                     "Idempotency-Key",
-                    text(minLength=1, maxLength=MAX_LENGTH, pattern="^[A-Za-z0-9._-]+$"),
+                    text(minLength=1, maxLength=MAX_LENGTH, pattern=KEY),
                     "header",
                 ),
                 TRACEPARENT,
@@ -73,9 +76,9 @@ PATHS: dict[str, dict[str, Operation]] = {
                 *CALLER,
                 *NAMES_A_TENANT,
                 *BODY,
+                *ADMISSION,
                 Kind.IDEMPOTENCY_KEY_IN_USE,
                 Kind.IDEMPOTENCY_KEY_REUSED,
-                Kind.LIMIT_EXCEEDED,
             ),
             {
                 "201": answer(
@@ -128,7 +131,7 @@ PATHS: dict[str, dict[str, Operation]] = {
         "post": operation(
             "redriveTask",
             "Queue a dead letter again, with a fresh allowance.",
-            (*ONE_TASK, *BODY, Kind.WRONG_STATE, Kind.LIMIT_EXCEEDED),
+            (*ONE_TASK, *BODY, *ADMISSION, Kind.WRONG_STATE),
             {"200": answer("Queued", "Task", **NEXT)},
             parameters=[TASK_ID],
             body="Why",
