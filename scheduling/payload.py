@@ -63,7 +63,9 @@ def loads(body: bytes, *, depth: int = MAX_DEPTH + ENVELOPE_DEPTH) -> Any:
     if _is_deeper(body, depth):
         raise InvalidTask({"body": _too_deep(depth)})
     try:
-        value = _decoder.decode(body.decode())
+        value = _decoder.decode(
+            body.decode("utf-8-sig")
+        )  # some clients begin with a byte order mark
     except ValueError as error:
         raise InvalidTask({"body": f"is not JSON: {error}"}) from error
     check(value, field="", depth=depth)

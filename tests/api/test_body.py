@@ -114,6 +114,11 @@ def test_what_is_not_a_json_object_is_refused(api_a: Api, text: bytes) -> None:
     assert faults(api_a.post("/v1/tasks", text))
 
 
+def test_a_body_that_begins_with_a_byte_order_mark_is_taken(api_a: Api) -> None:
+    text = b'\xef\xbb\xbf{"name": "demo.echo"}'
+    assert api_a.post("/v1/tasks", text).status_code == 201
+
+
 @pytest.mark.parametrize(
     "text",
     [

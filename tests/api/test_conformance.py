@@ -38,8 +38,9 @@ def stage(tenant_a: Tenant, tenant_b: Tenant, settings: Settings) -> Stage:
 
 
 def usual(operation: str, stage: Stage) -> Call:
-    of = recurring_provocations if operation in recurring_provocations.TABLE else provocations
-    return of.usual(operation, stage)
+    if operation in recurring_provocations.TABLE:
+        return recurring_provocations.usual(operation, stage)
+    return provocations.usual(operation, stage)
 
 
 def named(outcome: Outcome) -> str:

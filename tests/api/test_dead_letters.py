@@ -186,6 +186,8 @@ def test_an_operator_may_narrow_to_a_tenant(
         ({"filter": {"nme": "x"}}, "filter.nme"),
         ({"filter": {"error_class": 5}}, "filter.error_class"),
         ({"filter": {}, "limit": 1001}, "limit"),
+        ({"filter": {}, "limit": "5"}, "limit"),
+        ({"filter": {}, "limit": True}, "limit"),
         ({"filter": {}, "preview": "yes"}, "preview"),
         ({"filter": None}, "filter"),
     ],

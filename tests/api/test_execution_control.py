@@ -111,6 +111,8 @@ def test_a_tenant_under_the_operators_pause_learns_why_and_nothing_else(
         ({"paused": True, "for_seconds": -5}, "for_seconds"),
         ({"paused": True, "for_seconds": 1e18}, "for_seconds"),
         ({"paused": True, "for_seconds": "soon"}, "for_seconds"),
+        ({"paused": True, "for_seconds": "600"}, "for_seconds"),
+        ({"paused": True, "for_seconds": True}, "for_seconds"),
         ({"paused": False, "for_seconds": 5}, "for_seconds"),
         ({"paused": True, "queue": ""}, "queue"),
         ({"paused": True, "queue": None}, "queue"),

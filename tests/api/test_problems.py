@@ -12,8 +12,9 @@ from pytest_django import Settings
 from scheduling import clock, errors, ledger
 from scheduling.api.v1 import trouble
 from scheduling.api.v1.problems import problem_of, whole_seconds
+from scheduling.models import Task
 from tenants.models import ApiToken, Tenant
-from tests.api.kit import JSON, Api, problem
+from tests.api.kit import JSON, Api, faults, problem
 
 pytestmark = pytest.mark.django_db
 
@@ -146,15 +147,60 @@ def test_another_method_is_told_those_that_are_allowed(
     assert set(options["Allow"].split(", ")) == allowed
 
 
-@pytest.mark.parametrize("accept", ["text/html", "application/xml, text/*", "image/png"])
+@pytest.mark.parametrize(
+    "accept", ["text/html", "application/xml, text/*", "image/png", "application/json;q=0"]
+)
 def test_a_client_that_takes_no_json_is_refused(api_a: Api, accept: str) -> None:
     assert problem(api_a.get("/v1/tasks", accept=accept)) == (406, "not-acceptable")
 
 
-@pytest.mark.parametrize("accept", ["*/*", "application/*", JSON, "application/problem+json"])
+@pytest.mark.parametrize(
+    "accept",
+    [
+        "",
+        "*/*",
+        "application/*",
+        JSON,
+        "application/problem+json",
+        "application/json; charset=utf-8",
+        "text/html, application/json;q=0.1",
+    ],
+)
 def test_a_client_that_takes_json_is_served(api_a: Api, accept: str) -> None:
     answer = api_a.get("/v1/tasks", accept=accept)
     assert (answer.status_code, answer["Content-Type"]) == (200, JSON)
+
+
+@pytest.mark.parametrize(
+    "address", ["/v1/tasks?state=queued&state=dead", "/v1/queues?after=a&after=a"]
+)
+def test_a_query_that_says_something_twice_is_refused(api_a: Api, address: str) -> None:
+    [said] = faults(api_a.get(address)).values()
+    assert said == "is there more than once"
+
+
+@pytest.mark.parametrize(
+    ("method", "address"),
+    [
+        ("POST", "/v1/tasks?queue=mail"),
+        ("POST", "/v1/dead-letters/discard?name=demo.echo"),
+        ("GET", f"/v1/tasks/{uuid4()}/explain?verbose=1"),
+        ("HEAD", f"/v1/tasks/{uuid4()}/explain?verbose=1"),
+    ],
+)
+def test_a_query_that_nobody_reads_is_refused_and_nothing_is_done(
+    api_a: Api, method: str, address: str
+) -> None:
+    body = {"name": "demo.echo"} if address.startswith("/v1/tasks?") else {"filter": {}}
+    answer = api_a.send(method, address, body if method == "POST" else "")
+    assert answer.status_code == 400
+    assert not Task.objects.exists()
+
+
+def test_a_host_that_is_not_ours_is_told_so(api_a: Api) -> None:
+    answer = api_a.get("/v1/tasks", host="elsewhere.example")
+    assert problem(answer) == (400, "malformed-request")
+    assert "Host" in answer.json()["detail"]
 
 
 def test_head_says_what_get_would_without_saying_it(api_a: Api) -> None:

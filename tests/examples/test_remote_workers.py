@@ -1,22 +1,18 @@
 """The remote workers of docs/examples, against a server as it is run: what they settle, and whom it refuses."""
 
 import json
-import os
 import runpy
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
-from tests.installation import Installation, empty_postgres, first_match
+from tests.examples.served import Server
 from tests.waiting import until
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
@@ -48,64 +44,6 @@ console.log(JSON.stringify(await worker.settle(task, {{ outcome: "succeeded" }})
 process.exit();
 """
 SEEN = {"fraction": 0.25, "done": 1, "total": 4, "note": "reels"}
-
-
-@dataclass
-class Server:
-    url: str
-    api: httpx.Client
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """Of a worker, whose leases are the shortest there are."""
-        own = {"RENTROLL_URL": self.url, "RENTROLL_TOKEN": "token-tenant-a", "LEASE_SECONDS": "1"}
-        return {**os.environ, **own}
-
-    def enqueue(self, **body: Any) -> str:
-        answer = self.api.post("/v1/tasks", json={"queue": "films", "name": "film.cut", **body})
-        assert answer.status_code == 201, answer.text
-        return str(answer.json()["id"])
-
-    def ended(self, task_id: str) -> dict[str, Any]:
-        """The task, once it is over."""
-
-        def looked() -> dict[str, Any] | None:
-            task = dict(self.api.get(f"/v1/tasks/{task_id}").json())
-            return task if task["finished_at"] else None
-
-        task = until(looked)
-        assert task is not None
-        return task
-
-    def claim(self, generation: int) -> tuple[str, dict[str, Any]]:
-        """Who has the zombies' task, once its lease was ended and it came to that generation."""
-        claimed = self.api.post("/v1/leases", json={"queues": ["zombies"], "wait": 30}).json()
-        (task,) = claimed["tasks"]
-        assert task["generation"] == generation
-        return claimed["worker"], {"task_id": task["id"], "generation": generation}
-
-    def settle(self, worker: str, lease: dict[str, Any]) -> dict[str, Any]:
-        said = {"worker": worker, "leases": [{**lease, "outcome": "succeeded", "result": "heir"}]}
-        return dict(self.api.post("/v1/leases/settle", json=said).json()["leases"][0])
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server_url = os.environ.get("DATABASE_URL")
-    installation = Installation(
-        tmp_path_factory.mktemp("remote") / "data",
-        database_url=empty_postgres(server_url) if server_url else None,
-        environment={"PORT": "0", "WEB_CONCURRENCY": "1", "REMOTE_QUEUES": "films,zombies"},
-    )
-    with installation.start("serve") as process:
-        try:
-            url = first_match(r"Listening at: (http://\S+)", process)
-            headers = {"Authorization": "Bearer token-tenant-a"}
-            with httpx.Client(base_url=url, headers=headers, timeout=40) as api:
-                yield Server(url, api)
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.communicate()
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """What every view of the API shares: how answers are negotiated, who may call, for whom the code acts."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, ClassVar, cast
 
@@ -17,13 +17,14 @@ from rest_framework.views import APIView
 
 from scheduling import audit
 from scheduling.api.v1 import body, problems
+from scheduling.errors import InvalidTask
 from scheduling.models import OperatorAction
 from tenants.authentication import Caller
 from tenants.current import acting_for
 from tenants.models import Scope
 from tenants.permissions import HasScope
 
-USUALLY_ACCEPTED = frozenset({"*/*", "application/json"})
+USUALLY_ACCEPTED = frozenset({"*/*", "application/json", ""})
 """What nearly every client sends, and needs no parsing."""
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
@@ -36,10 +37,19 @@ class JsonOnly(BaseContentNegotiation):
     ) -> tuple[BaseRenderer, str]:
         renderer = next(iter(renderers))
         if request.META.get("HTTP_ACCEPT", "*/*") not in USUALLY_ACCEPTED:
-            accepts = request._request.accepts
-            if not accepts(renderer.media_type) and not accepts(problems.MEDIA_TYPE):
+            sent = {renderer.media_type, problems.MEDIA_TYPE}
+            if not any(accepts(request, media_type) for media_type in sent):
                 raise NotAcceptable
         return renderer, renderer.media_type
+
+
+def accepts(request: Request, media_type: str) -> bool:
+    """Whatever parameters it asks for: `application/json;charset=utf-8` is what JSON always is."""
+    kind, _, subkind = media_type.partition("/")
+    return any(
+        accepted.main_type in ("*", kind) and accepted.sub_type in ("*", subkind)
+        for accepted in request._request.accepted_types
+    )
 
 
 class JsonView(APIView):
@@ -76,6 +86,8 @@ class ApiView(JsonView):
     """A view that says in `scopes` what a token must allow for each of its methods."""
 
     scopes: ClassVar[Mapping[str, Scope]] = {}
+    queried: ClassVar[Collection[str]] = ("GET",)
+    """The methods whose query is read by `query`. That of the others must be empty."""
     authentication_classes = APIView.authentication_classes
     permission_classes = (HasScope,)
 
@@ -86,6 +98,14 @@ class ApiView(JsonView):
     def json_object(self) -> dict[str, Any]:
         """The body of the request. Raises what `body.json_object` does."""
         return body.json_object(self.request._request)
+
+    def query(self) -> dict[str, str]:
+        """What the query says. Raises InvalidTask for what it says twice: only one of them could count."""
+        said = self.request._request.GET
+        twice = [name for name in said if len(said.getlist(name)) > 1]
+        if twice:
+            raise InvalidTask(dict.fromkeys(twice, "is there more than once"))
+        return said.dict()
 
     def json_object_if_any(self) -> dict[str, Any]:
         """The same, and empty when nothing was sent."""
@@ -102,3 +122,6 @@ class ApiView(JsonView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         self.until_answered.enter_context(acting_for(self.caller.tenant))
+        method = "GET" if request.method == "HEAD" else request.method
+        if method not in self.queried and (said := self.query()):
+            raise InvalidTask(dict.fromkeys(said, "is not read from the query here"))

@@ -24,13 +24,14 @@ class ExecutionControlView(ApiView):
     """What may start: a tenant's token decides for its own tasks, an operator's for all or those it names."""
 
     scopes: ClassVar[Mapping[str, Scope]] = {"GET": Scope.READ, "PUT": Scope.CONTROL}
+    queried = ("GET", "PUT")
 
     def get(self, request: Request) -> Response:
-        covered = self.covered(parsed(Covering, request.query_params.dict()))
+        covered = self.covered(parsed(Covering, self.query()))
         return Response(shown(ledger.control(**covered), self.caller))
 
     def put(self, request: Request) -> Response:
-        asked = parsed(Switch, agreed(self.json_object(), request.query_params.dict()))
+        asked = parsed(Switch, agreed(self.json_object(), self.query()))
         covered, seconds = self.covered(asked), asked.get("for_seconds")
         whose: dict[str, Any] = {"by": str(self.caller), "by_tenant": not self.caller.is_operator}
         reason, verb = asked["reason"], "pause" if asked["paused"] else "resume"

@@ -20,6 +20,7 @@ class ExplainView(ApiView):
     """The first reason that a worker would meet. Of other tenants it tells no more than how many go first."""
 
     scopes: ClassVar[Mapping[str, Scope]] = {"GET": Scope.READ}
+    queried = ()
 
     def get(self, request: Request, task_id: str) -> Response:
         task = stored(parsed_id(task_id), self.caller.tenant)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from rest_framework import serializers
 
-from scheduling.api.v1.serializers import Strict, Text, Truth
+from scheduling.api.v1.serializers import Number, Strict, Text, Truth, Whole
 from scheduling.ledger.progress import NOTE_LIMIT, Progress
 from scheduling.states import Outcome
 
@@ -30,24 +30,6 @@ BELONGS_TO = {
     "delay_seconds": Outcome.SNOOZED,
 }
 """What is said about an outcome, and which one."""
-
-
-class Number(serializers.FloatField):
-    """A JSON number. REST framework would also take "1" and true."""
-
-    def to_internal_value(self, data: Any) -> float:
-        if isinstance(data, bool) or not isinstance(data, int | float):
-            self.fail("invalid")
-        return super().to_internal_value(data)
-
-
-class Whole(serializers.IntegerField):
-    """A whole JSON number."""
-
-    def to_internal_value(self, data: Any) -> int:
-        if isinstance(data, bool) or not isinstance(data, int | float):
-            self.fail("invalid")
-        return super().to_internal_value(data)
 
 
 class Id(serializers.Field[UUID, str, str, Any]):

@@ -26,7 +26,7 @@ class LimitsView(ApiView):
     scopes: ClassVar[Mapping[str, Scope]] = {"GET": Scope.READ}
 
     def get(self, request: Request) -> Response:
-        asked = parsed(LimitsFilter, request.query_params.dict())
+        asked = parsed(LimitsFilter, self.query())
         tenant = Tenant.objects.get(pk=owner_meant(self.caller, asked.get("tenant")).pk)
         rate = allowance.allowance(tenant.pk)
         return Response(
@@ -51,7 +51,7 @@ class QueuesView(ApiView):
     scopes: ClassVar[Mapping[str, Scope]] = {"GET": Scope.READ}
 
     def get(self, request: Request) -> Response:
-        asked = parsed(QueuesFilter, request.query_params.dict())
+        asked = parsed(QueuesFilter, self.query())
         tenant = owner_meant(self.caller, asked.get("tenant"))
         lanes = Lane.objects.filter(tenant=tenant, queue__gt=asked.get("after", ""))
         found = list(lanes.order_by("queue")[: QUEUES_PER_PAGE + 1])

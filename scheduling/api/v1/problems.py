@@ -11,7 +11,7 @@ from functools import singledispatch
 from http import HTTPStatus
 from typing import Any
 
-from django.core.exceptions import BadRequest, SuspiciousOperation
+from django.core.exceptions import BadRequest, DisallowedHost, SuspiciousOperation
 from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, JsonResponse, UnreadablePostError
 from django.utils.encoding import escape_uri_path
@@ -254,6 +254,11 @@ def _(error: drf.MethodNotAllowed) -> Problem:
 def _(error: drf.NotAcceptable) -> Problem:
     detail = "Answers are application/json, problems application/problem+json. Accept at least one."
     return Problem(Kind.NOT_ACCEPTABLE, detail)
+
+
+@problem_of.register
+def _(error: DisallowedHost) -> Problem:
+    return Problem(Kind.MALFORMED_REQUEST, "This server does not answer to that Host header.")
 
 
 @problem_of.register(SuspiciousOperation)

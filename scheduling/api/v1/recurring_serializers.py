@@ -4,7 +4,6 @@ from typing import Any
 
 from rest_framework import serializers
 
-from scheduling.api.v1.lease_serializers import Whole
 from scheduling.api.v1.serializers import (
     LARGEST_PAGE,
     PAGE,
@@ -13,6 +12,7 @@ from scheduling.api.v1.serializers import (
     TaskId,
     Text,
     Truth,
+    Whole,
     Why,
 )
 from scheduling.policies import TickOutcome

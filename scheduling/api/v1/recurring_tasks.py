@@ -64,7 +64,7 @@ class RecurringTasksView(RecurringView):
         return self.answer(row, 201, Location=reverse("recurring-task", args=[row.pk]))
 
     def get(self, request: Request) -> Response:
-        asked = parsed(RecurringFilter, request.query_params.dict())
+        asked = parsed(RecurringFilter, self.query())
         tenant = tenant_meant(self.caller, asked.pop("tenant", None))
         cursor, limit = asked.pop("cursor", None), asked.pop("limit")
         wanted = readable(tenant).defer("payload", "declaration").filter(**asked)
@@ -81,6 +81,7 @@ class RecurringTaskView(RecurringView):
         "PATCH": Scope.CONTROL,
         "DELETE": Scope.CONTROL,
     }
+    queried = ()
 
     def get(self, request: Request, recurring_task_id: str) -> Response:
         return self.answer(self.found(recurring_task_id))

@@ -83,7 +83,7 @@ class TicksView(RecurringView):
     scopes: ClassVar[Mapping[str, Scope]] = {"GET": Scope.READ}
 
     def get(self, request: Request, recurring_task_id: str) -> Response:
-        asked = parsed(TickFilter, request.query_params.dict())
+        asked = parsed(TickFilter, self.query())
         ticks = Tick.objects.filter(recurring=self.found(recurring_task_id))
         if outcome := asked.get("outcome"):
             ticks = ticks.filter(outcome=None if outcome == WAITING else outcome)
@@ -98,7 +98,7 @@ class StoredPreviewView(RecurringView):
     scopes: ClassVar[Mapping[str, Scope]] = {"GET": Scope.READ}
 
     def get(self, request: Request, recurring_task_id: str) -> Response:
-        asked = parsed(PreviewOf, request.query_params.dict())
+        asked = parsed(PreviewOf, self.query())
         rule = self.found(recurring_task_id).recurrence
         after = asked.get("after") or clock.now()
         return Response(shown.preview(rule, after, asked["count"]))

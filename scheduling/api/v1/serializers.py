@@ -4,7 +4,7 @@ A new task is validated by `scheduling.enqueueing`, which Python callers share.
 """
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 from uuid import UUID
 
 from rest_framework import serializers
@@ -24,6 +24,8 @@ LONGEST_PAUSE_SECONDS = 366 * 24 * 3600
 
 class Strict(serializers.Serializer[Any]):
     """Refuses fields it does not know: a misspelt filter must not select everything."""
+
+    default_error_messages: ClassVar = {"invalid": "Must be an object."}
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):
@@ -64,6 +66,24 @@ class Truth(serializers.BooleanField):
         return data
 
 
+class Number(serializers.FloatField):
+    """A JSON number. REST framework would also take "1" and true."""
+
+    def to_internal_value(self, data: Any) -> float:
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class Whole(serializers.IntegerField):
+    """A whole JSON number."""
+
+    def to_internal_value(self, data: Any) -> int:
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
 class Instant(serializers.Field[Any, str, str, Any]):
     """RFC 3339 with a zone."""
 
@@ -100,7 +120,7 @@ class Switch(Covering, Why):
     """The kill switch, as it is to be."""
 
     paused = Truth()
-    for_seconds = serializers.FloatField(
+    for_seconds = Number(
         min_value=0.001, max_value=LONGEST_PAUSE_SECONDS, required=False, allow_null=True
     )
 
@@ -145,7 +165,7 @@ class DeadLetters(Why):
         child=TaskId(), min_length=1, max_length=LARGEST_BATCH, required=False
     )
     filter = DeadLetterFilter(required=False)
-    limit = serializers.IntegerField(min_value=1, max_value=LARGEST_BATCH, required=False)
+    limit = Whole(min_value=1, max_value=LARGEST_BATCH, required=False)
     preview = Truth(default=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

@@ -54,7 +54,7 @@ class TasksView(ApiView):
         return Response(shown, status=status, headers={"Location": location, **headers})
 
     def get(self, request: Request) -> Response:
-        asked = parsed(TaskFilter, request.query_params.dict())
+        asked = parsed(TaskFilter, self.query())
         tenant = tenant_meant(self.caller, asked.pop("tenant", None))
         cursor, limit = asked.pop("cursor", None), asked.pop("limit")
         now = clock.now()
@@ -74,7 +74,7 @@ class TaskView(ApiView):
     scopes: ClassVar[Mapping[str, Scope]] = {"GET": Scope.READ}
 
     def get(self, request: Request, task_id: str) -> Response:
-        seconds = parsed(Waiting, request.query_params.dict())["wait"]
+        seconds = parsed(Waiting, self.query())["wait"]
         task = stored(parsed_id(task_id), self.caller.tenant)
         if seconds and not task.is_terminal:
             watch.until_over(task.pk, seconds)
