@@ -28,14 +28,22 @@ class TenantRequired(RentrollError):
 
 
 class LimitExceeded(RentrollError):
-    """A tenant is over one of its limits; nothing was stored. `limit` names the field of Tenant."""
+    """A tenant is over one of its limits; nothing was stored. `limit` names the field of Tenant.
 
-    def __init__(self, limit: str, *, allowed: int | float, retry_after: timedelta) -> None:
+    `count` is told when no wait will ever help: so many at once are more than the limit as a whole.
+    """
+
+    def __init__(
+        self, limit: str, *, allowed: int | float, retry_after: timedelta, count: int = 0
+    ) -> None:
         self.limit = limit
         self.allowed = allowed
         self.retry_after = retry_after
         super().__init__(
-            f"The tenant is over its {limit} of {allowed:g}; try again in {retry_after.total_seconds():.3g} s."
+            f"{count} tasks at once are more than the tenant's {limit} of {allowed:g} ever takes; send fewer."
+            if count
+            else f"The tenant is over its {limit} of {allowed:g};"
+            f" try again in {retry_after.total_seconds():.3g} s."
         )
 
 

@@ -153,12 +153,18 @@ def _refusal(tenant_id: int, count: int, now: datetime, *, rated: bool) -> Limit
     if rate is not None:
         if count > tenant.rate_burst:
             return LimitExceeded(
-                "rate_burst", allowed=tenant.rate_burst, retry_after=QUEUE_FULL_RETRY
+                "rate_burst", allowed=tenant.rate_burst, retry_after=QUEUE_FULL_RETRY, count=count
             )
         wait = _until_the_rate_allows(count, tenant, rate, now)
         if wait or tenant.max_queued is None:  # no wait: the moment has come since the refusal
             return LimitExceeded("rate_per_second", allowed=rate, retry_after=wait)
-    return LimitExceeded("max_queued", allowed=tenant.max_queued or 0, retry_after=QUEUE_FULL_RETRY)
+    most = tenant.max_queued or 0
+    return LimitExceeded(
+        "max_queued",
+        allowed=most,
+        retry_after=QUEUE_FULL_RETRY,
+        count=count if count > most else 0,
+    )
 
 
 def _until_the_rate_allows(count: int, tenant: Tenant, rate: float, now: datetime) -> timedelta:

@@ -132,3 +132,17 @@ def test_a_tenant_cannot_put_a_task_into_the_batch_for_another(
 def test_it_needs_the_scope_to_enqueue(tenant_a: Tenant) -> None:
     reader = Api(ApiToken.objects.issue(tenant=tenant_a, scopes=[Scope.READ])[1])
     assert problem(send(reader, one())) == (403, "missing-scope")
+
+
+@pytest.mark.parametrize(
+    ("limits", "limit"),
+    [({"rate_per_second": 5, "rate_burst": 2}, "rate_burst"), ({"max_queued": 2}, "max_queued")],
+)
+def test_a_batch_that_no_wait_would_let_in_is_told_so(
+    api_a: Api, tenant_a: Tenant, limits: dict[str, int], limit: str
+) -> None:
+    Tenant.objects.filter(pk=tenant_a.pk).update(**limits)
+    refused = api_a.post("/v1/tasks/batch", {"tasks": [{"name": "demo.echo"}] * 3})
+    assert problem(refused) == (429, "limit-exceeded")
+    assert (refused.json()["limit"], refused.json()["allowed"]) == (limit, 2)
+    assert "send fewer" in refused.json()["detail"]
