@@ -34,6 +34,13 @@ class Concern(IntEnum):
         return self.name.lower()
 
 
+def lateness(oldest_ready: datetime | None, now: datetime) -> Concern:
+    """Of a lane, or of a tenant, whose oldest ready task was due then."""
+    if oldest_ready is None or now - oldest_ready < LATE_AFTER:
+        return Concern.NONE
+    return Concern.ALARM if now - oldest_ready >= VERY_LATE_AFTER else Concern.WARN
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """One tenant as it stands. Counts of the last hour are of attempts."""
@@ -116,9 +123,7 @@ class Row:
 
     @property
     def latency_concern(self) -> Concern:
-        if self.latency is None or self.latency < LATE_AFTER:
-            return Concern.NONE
-        return Concern.ALARM if self.latency >= VERY_LATE_AFTER else Concern.WARN
+        return lateness(self.figures.oldest_ready, self.now)
 
     @property
     def concern(self) -> Concern:

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from scheduling.admin import words
+from scheduling.admin import figures, words
 from tenants.models import Tenant
 
 register = template.Library()
@@ -29,6 +29,12 @@ def stamp(instant: datetime | None, now: datetime) -> SafeString | str:
 def since(instant: datetime | None, now: datetime) -> str:
     """How long it has lasted since."""
     return words.NOTHING if instant is None else words.lasting(max(now - instant, timedelta()))
+
+
+@register.filter
+def lateness(oldest_ready: datetime | None, now: datetime) -> str:
+    """The class of what waits since then."""
+    return figures.lateness(oldest_ready, now).css
 
 
 @register.filter
