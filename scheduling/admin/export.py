@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 MOST = 50_000
 CHUNK = 1000
-WALK = 5000
 COLUMNS = (
     "id",
     "tenant",

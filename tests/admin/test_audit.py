@@ -69,5 +69,20 @@ def test_an_entry_can_be_neither_added_nor_changed_nor_deleted(
     assert OperatorAction.objects.get().note == "1 task cancelled."
 
 
+@pytest.mark.parametrize("cursor", ["0", "-1", "x", "%00", "999999999999999999999999"])
+def test_a_page_that_cannot_be_is_no_error(operator: Client, cursor: str) -> None:
+    assert operator.get(f"{AUDIT}?p={cursor}").status_code == 200
+
+
+def test_pages_lead_on_and_to_the_beginning(operator: Client) -> None:
+    for number in range(52):
+        audit.record(audit.Actor("ana", audit.Via.CONSOLE), "cancel", f"task {number}")
+    first = operator.get(AUDIT).context["cl"]
+    assert [action.what for action in first.result_list][:2] == ["task 51", "task 50"]
+    second = operator.get(f"{AUDIT}{first.older}").context["cl"]
+    assert [action.what for action in second.result_list] == ["task 1", "task 0"]
+    assert (second.newest, second.older) == ("?", None)
+
+
 def test_who_may_not_see_it_is_refused(sign_in: SignIn) -> None:
     assert sign_in("view_task").get(AUDIT).status_code == 403

@@ -13,7 +13,7 @@ from scheduling.models import Lease, Schedule, Sweep, Task
 from tenants.models import ApiToken, Tenant
 from tests.admin.kit import DEAD_LETTERS, TASKS, bury, page, put
 from tests.console.browser import barriers, sideways
-from tests.console.looks import in_every_look
+from tests.console.looks import in_both_themes, in_every_look
 from tests.console.test_live import look_again
 from tests.ledger.kit import say, take
 
@@ -85,13 +85,16 @@ def test_dead_letters_are_put_back_and_say_where_they_come_from(
     expect(operator.get_by_text("Redriven: generation 1")).to_be_visible()
 
 
+@in_both_themes
 def test_a_slow_sweep_is_left_found_again_and_cancelled(operator: Page, tenant_a: Tenant) -> None:
     bury(tenant_a, 30)
     operator.goto(f"{DEAD_LETTERS}redrive-all/")
     operator.get_by_label("At most per second").fill("2")
     operator.get_by_role("button", name="Redrive 30 dead letters").click()
     expect(operator.get_by_text("2 dead letters redriven.")).to_be_visible()  # by itself
+    inspect(operator)
     operator.goto(DEAD_LETTERS)
+    inspect(operator)
     operator.get_by_role("link", name="Redrive all dead letters").click()
     operator.get_by_role("button", name="Cancel").click()
     expect(operator.get_by_text("Cancelled: the rest is as it was.")).to_be_visible()
@@ -134,6 +137,7 @@ def test_a_token_is_shown_once_and_revoked(owner: Page, tenant_a: Tenant) -> Non
     inspect(owner)
     assert secret not in owner.content()
     owner.get_by_role("link", name=ApiToken.objects.get().prefix).click()
+    inspect(owner)
     owner.get_by_role("button", name="Revoke").click()
     expect(owner.get_by_text("1 revoked")).to_be_visible()
     assert ApiToken.objects.get().revoked_at is not None

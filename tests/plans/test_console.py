@@ -28,6 +28,7 @@ PAGES = [
             "state=succeeded&name=demo.rare",
             "tenant=tenant-a&queue=rare",
             "q=nothing-has-this-key",
+            "q=01a229f8-4aec-7962-85eb-42786c506b3a",
             "error=KeyError",
             "created_after=2100-01-01T00:00",
         )
