@@ -19,8 +19,9 @@ def tallies_of(endings: Iterable[Ending], now: datetime) -> dict[int, Tally]:
 def _tally(endings: list[Ending], now: datetime) -> Tally:
     states = [ending.state for ending in endings]
     outcomes = [ending.outcome for ending in endings]
-    waits = [_seconds(one.lease.due_at, one.lease.acquired_at) for one in endings]
-    runs = [_seconds(one.lease.acquired_at, now) for one in endings]
+    leases = [ending.lease for ending in endings]
+    waits = [max((one.acquired_at - one.due_at).total_seconds(), 0.0) for one in leases]
+    runs = [max((now - one.acquired_at).total_seconds(), 0.0) for one in leases]
     return Tally(
         succeeded=states.count(TaskState.SUCCEEDED),
         retried=sum(one.due_at is not None and one.outcome.is_charged for one in endings),
@@ -33,8 +34,3 @@ def _tally(endings: list[Ending], now: datetime) -> Tally:
         waited=spread.counts(waits),
         ran=spread.counts(runs),
     )
-
-
-def _seconds(since: datetime, until: datetime) -> float:
-    """Nothing where a clock was set back meanwhile."""
-    return max((until - since).total_seconds(), 0.0)

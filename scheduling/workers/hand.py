@@ -121,7 +121,7 @@ class Hand:
         self._concluded.clear()
         stale = {(one.task_id, one.generation) for one in settling.stale}
         for held, verdict in told:
-            is_stale = (held.claim.task_id, held.claim.generation) in stale
+            is_stale = bool(stale) and (held.claim.task_id, held.claim.generation) in stale
             self._forget(held, None if is_stale else verdict)
         self._count(settling, {held.claim.task_id: verdict for held, verdict in told})
 
