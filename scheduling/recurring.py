@@ -96,15 +96,15 @@ def recurring(
             "timeout_seconds": task.timeout_seconds,
             "deadline_seconds": _seconds(task.deadline),
             "cron": cron,
-            "every_seconds": None if every is None else int(every.total_seconds()),
+            "every_seconds": None if every is None else _whole(every),
             "anchor": anchor,
             "timezone": timezone,
             "starts_at": starts_at,
             "ends_at": ends_at,
-            "jitter_seconds": int(jitter.total_seconds()),
+            "jitter_seconds": _whole(jitter),
             "overlap": str(overlap),
             "catchup": str(catchup),
-            "catchup_window_seconds": int(catchup_window.total_seconds()),
+            "catchup_window_seconds": _whole(catchup_window),
             "pause_after_failures": pause_after_failures,
         }
         slugs = (tenant,) if isinstance(tenant, str) else tuple(tenant)
@@ -112,6 +112,12 @@ def recurring(
         return task
 
     return declare
+
+
+def _whole(duration: timedelta) -> int | float:
+    """In seconds. What is no whole number of them is refused with everything else that is wrong."""
+    seconds = duration.total_seconds()
+    return int(seconds) if seconds.is_integer() else seconds
 
 
 def _seconds(deadline: object) -> float | None:

@@ -6,8 +6,9 @@ from functools import partial
 import pytest
 
 from scheduling import clock, ledger
+from scheduling.ledger.recurring.look_back import look_back
 from scheduling.management.commands import prune
-from scheduling.models import Task, Throughput
+from scheduling.models import RecurringTask, Task, Throughput, Tick
 from scheduling.states import TaskState
 from tenants.models import Tenant
 from tests.commands.kit import complaint, manage
@@ -82,3 +83,19 @@ def test_minutes_of_throughput_go_with_their_time(tenant_a: Tenant) -> None:
 
 def test_a_duration_that_cannot_be_is_refused() -> None:
     assert "'long' is no usable duration" in complaint("prune", "--older-than", "long")
+
+
+def test_ticks_go_with_the_tasks_of_their_time(tenant_a: Tenant) -> None:
+    for days_ago in (31, 29):
+        then = clock.now() - timedelta(days=days_ago)
+        row = ledger.NewRecurring(
+            tenant_id=tenant_a.pk, name=str(days_ago), task_name="demo.echo", every_seconds=60
+        )
+        ledger.create_recurring(row, now=then - timedelta(minutes=1))
+        ledger.fire_due(now=then)
+        ledger.pause_recurring(RecurringTask.objects.get(name=row.name).pk, True, now=then)
+        kit.run(kit.take(now=then), now=then)
+        ledger.pause_recurring(RecurringTask.objects.get(name=row.name).pk, False, now=then)
+    look_back(list(RecurringTask.objects.all()))
+    manage("prune")
+    assert list(Tick.objects.values_list("recurring__name", flat=True)) == ["29"]

@@ -40,6 +40,8 @@ class Command(TellingCommand):
                 pruned[tenant.slug] = count
                 if tells:
                     self.stdout.write(f"{tenant}: {count} tasks pruned")
+            while ledger.prune_ticks(tenant, keep=keep):
+                pass
         before = clock.now() - keep
         while ledger.prune_throughput(before=before):
             pass

@@ -1,0 +1,203 @@
+"""`@recurring`: what code declares comes into the ledger once, and what an operator changed there stays changed."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from pytest_django import Settings
+
+from scheduling import ledger, recurring, registry
+from scheduling.compat import InvalidDeclaration, task
+from scheduling.models import RecurringTask
+from tenants.models import Tenant
+from tests.races.kit import many_at_once
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
+
+
+@task(name="reports.daily", queue_name="mail", priority=3, max_attempts=5)
+def daily(day: int = 0) -> None: ...
+
+
+@task(name="reports.weekly", tenant="tenant-b", deadline=timedelta(hours=1))
+def weekly() -> None: ...
+
+
+@pytest.fixture(autouse=True)
+def nothing_else(monkeypatch: pytest.MonkeyPatch, tenant_a: Tenant, tenant_b: Tenant) -> None:
+    monkeypatch.setattr(recurring, "_declared", {})
+
+
+def declare(cron: str = "*/5 * * * *", *, of: Any = daily, **options: Any) -> None:
+    """As when a module is imported, in the place of what it declared before."""
+    recurring._declared.clear()
+    recurring.recurring(cron, **{"tenant": "tenant-a", **options})(of)
+
+
+def the_row(**which: Any) -> RecurringTask:
+    return RecurringTask.objects.get(**which)
+
+
+def test_a_declaration_comes_into_the_ledger_once(tenant_a: Tenant) -> None:
+    declare(timezone="Europe/Berlin", payload={"day": 1}, catchup_window=timedelta(hours=2))
+    for _ in range(2):
+        recurring.sync()
+    row = the_row()
+    assert (row.tenant, row.name, row.task_name) == (tenant_a, "reports.daily", "reports.daily")
+    assert (row.queue, row.priority, row.max_attempts) == ("mail", 3, 5)
+    assert (row.cron, row.timezone, row.payload) == ("*/5 * * * *", "Europe/Berlin", {"day": 1})
+    assert row.catchup_window == timedelta(hours=2)
+    assert (row.declared_in_code, row.version) == (True, 1)
+
+
+def test_many_starts_at_once_make_one() -> None:
+    declare()
+    many_at_once(4, recurring.sync)
+    assert RecurringTask.objects.count() == 1
+
+
+def test_each_tenant_that_is_named_has_its_own() -> None:
+    declare(tenant=("tenant-a", "tenant-b"))
+    recurring.sync()
+    slugs = RecurringTask.objects.values_list("tenant__slug", flat=True)
+    assert sorted(slugs) == ["tenant-a", "tenant-b"]
+
+
+def test_without_a_name_it_is_the_tenant_of_the_task_or_the_default(
+    settings: Settings,
+) -> None:
+    settings.DEFAULT_TENANT = "tenant-a"
+    declare(of=weekly, tenant=())
+    recurring.sync()
+    assert the_row().tenant.slug == "tenant-b"
+    assert the_row().deadline_seconds == 3600
+    declare(tenant=())
+    recurring.sync()
+    assert the_row(name="reports.daily").tenant.slug == "tenant-a"
+
+
+@pytest.mark.parametrize("tenant", ["nobody", ()])
+def test_a_tenant_that_is_not_there_is_logged_and_made_good_later(
+    tenant: Any, caplog: pytest.LogCaptureFixture, settings: Settings
+) -> None:
+    declare(tenant=tenant)
+    recurring.sync()
+    assert not RecurringTask.objects.exists()
+    assert "tenant" in caplog.text
+    settings.DEFAULT_TENANT = Tenant.objects.create(slug="nobody").slug
+    recurring.sync()
+    assert the_row().tenant.slug == "nobody"
+
+
+def test_an_operators_edit_stays_until_code_says_something_else_about_that_field() -> None:
+    declare(payload={"day": 1})
+    recurring.sync()
+    ledger.edit_recurring(the_row().pk, {"cron": "0 * * * *", "payload": {"day": 2}})
+    recurring.sync()
+    assert (the_row().cron, the_row().payload) == ("0 * * * *", {"day": 2})
+
+    declare(payload={"day": 3})
+    recurring.sync()
+    assert (the_row().cron, the_row().payload) == ("0 * * * *", {"day": 3})
+
+    declare("*/10 * * * *", payload={"day": 3})
+    recurring.sync()
+    assert the_row().cron == "*/10 * * * *"
+
+
+def test_an_interval_of_an_operator_gives_way_to_a_new_rule_in_code_as_a_whole() -> None:
+    declare()
+    recurring.sync()
+    ledger.edit_recurring(the_row().pk, {"every_seconds": 60})
+    declare("*/10 * * * *")
+    recurring.sync()
+    assert (the_row().cron, the_row().every_seconds) == ("*/10 * * * *", None)
+
+
+def test_a_pause_stays_whatever_code_says() -> None:
+    declare()
+    recurring.sync()
+    ledger.pause_recurring(the_row().pk, True, reason="too loud")
+    declare("*/10 * * * *")
+    recurring.sync()
+    assert the_row().paused
+
+
+def test_what_is_declared_no_longer_is_disabled_and_comes_back_with_its_declaration() -> None:
+    declare()
+    recurring.sync()
+    recurring._declared.clear()
+    recurring.sync()
+    gone = the_row()
+    assert (gone.declared_in_code, gone.fires_at) == (False, None)
+    assert "does not declare" in gone.disabled_reason
+
+    declare()
+    recurring.sync()
+    back = the_row()
+    assert (back.declared_in_code, back.disabled_reason) == (True, "")
+    assert back.fires_at is not None
+
+
+def test_nothing_is_taken_for_gone_while_some_code_cannot_be_imported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    declare()
+    recurring.sync()
+    recurring._declared.clear()
+    monkeypatch.setattr(registry, "failures", lambda: {"shop.tasks": "SyntaxError"})
+    recurring.sync()
+    assert the_row().declared_in_code
+
+
+def test_a_recurring_task_of_somebody_else_under_that_name_is_left_alone(
+    tenant_a: Tenant, caplog: pytest.LogCaptureFixture
+) -> None:
+    ledger.create_recurring(
+        ledger.NewRecurring(
+            tenant_id=tenant_a.pk, name="reports.daily", task_name="x", cron="0 0 * * *"
+        )
+    )
+    declare()
+    recurring.sync()
+    assert (the_row().task_name, the_row().declared_in_code) == ("x", False)
+    assert "left alone" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"cron": "*/90 * * * *"}, "cron"),
+        ({"timezone": "Berlin"}, "timezone"),
+        ({"payload": {"hour": 1}}, "payload.hour"),
+        ({"payload": {"day": "one"}}, "payload.day"),
+        ({"overlap": "never"}, "overlap"),
+        ({"every": timedelta(minutes=5)}, "every_seconds"),
+        ({"every": timedelta(milliseconds=1500), "cron": None}, "every_seconds"),
+        ({"name": "no name"}, "name"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_followed_is_refused_where_it_is_declared(
+    arguments: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(InvalidDeclaration, match=words):
+        declare(**arguments)
+
+
+def test_it_belongs_above_the_task() -> None:
+    with pytest.raises(InvalidDeclaration, match="above @task"):
+        recurring.recurring("* * * * *")(test_it_belongs_above_the_task)
+
+
+def test_one_task_may_recur_under_several_names_and_not_under_one() -> None:
+    declare()
+    recurring.recurring("0 * * * *", tenant="tenant-a", name="hourly")(daily)
+    with pytest.raises(ImproperlyConfigured, match="hourly"):
+        recurring.recurring("1 * * * *", tenant="tenant-a", name="hourly")(daily)
+    recurring.sync()
+    assert sorted(RecurringTask.objects.values_list("name", flat=True)) == [
+        "hourly",
+        "reports.daily",
+    ]
