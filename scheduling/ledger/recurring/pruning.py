@@ -2,11 +2,15 @@
 
 from datetime import datetime, timedelta
 
+from django.db.models import Exists, OuterRef
+
 from scheduling.ledger.dialects import dialect
-from scheduling.models import Tick
+from scheduling.models import RecurringTask, Tick
 from tenants.models import Tenant
 
 CHUNK = 500
+ROWS = 100
+"""Recurring tasks that one chunk looks at: by its row and its instant a tick is found at once."""
 
 
 def prune_ticks(
@@ -19,8 +23,12 @@ def prune_ticks(
     """
     now = now or dialect().now()
     before = now - (keep if tenant.retention is None else tenant.retention)
-    old = Tick.objects.filter(recurring__tenant=tenant, at__lt=before, is_open=False)
-    ids = list(old.exclude(outcome=None).order_by().values_list("pk", flat=True)[:limit])
+    old = Tick.objects.filter(at__lt=before, is_open=False, outcome__isnull=False)
+    theirs = RecurringTask.objects.filter(tenant=tenant)
+    ids: list[int] = []
+    for row in theirs.filter(Exists(old.filter(recurring=OuterRef("pk")))).only("pk")[:ROWS]:
+        of_row = old.filter(recurring=row).order_by("at").values_list("pk", flat=True)
+        ids += of_row[: limit - len(ids)]
     if ids:
         Tick.objects.filter(pk__in=ids).delete()
     return len(ids)
