@@ -96,6 +96,6 @@ def test_ticks_go_with_the_tasks_of_their_time(tenant_a: Tenant) -> None:
         ledger.pause_recurring(RecurringTask.objects.get(name=row.name).pk, True, now=then)
         kit.run(kit.take(now=then), now=then)
         ledger.pause_recurring(RecurringTask.objects.get(name=row.name).pk, False, now=then)
-    look_back(list(RecurringTask.objects.all()))
+    look_back(list(RecurringTask.objects.all()), clock.now())
     manage("prune")
     assert list(Tick.objects.values_list("recurring__name", flat=True)) == ["29"]

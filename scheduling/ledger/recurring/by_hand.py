@@ -10,6 +10,7 @@ from scheduling.errors import InvalidTask, Overlapping, UnknownRecurring
 from scheduling.ledger import capacity, wake
 from scheduling.ledger.cancel import cancel
 from scheduling.ledger.dialects import dialect
+from scheduling.ledger.recurring.account import save_standing
 from scheduling.ledger.recurring.keep import locked
 from scheduling.ledger.recurring.look_back import UNFINISHED, look_back, may_overlap
 from scheduling.ledger.recurring.make import make_tasks, new_task
@@ -32,10 +33,10 @@ def run_now(recurring_id: UUID, *, now: datetime | None = None) -> UUID:
     """
     capacity.require_room()
     now = now or dialect().now()
-    _cancel_others(recurring_id)
+    _cancel_others(recurring_id, now)
     with transaction.atomic():
         row = locked(recurring_id)
-        look_back([row])
+        look_back([row], now)
         _require_turn(row)
         tick = Tick(recurring=row, at=_free_instant(row, now), origin=Origin.RUN_NOW)
         try:
@@ -46,18 +47,18 @@ def run_now(recurring_id: UUID, *, now: datetime | None = None) -> UUID:
         if limits:
             raise limits[row.tenant_id]
         tick.save()
-        row.save(update_fields=["failures"])
+        save_standing([row])
     assert tick.task_id is not None  # nosec B101  # for the type checker
     return tick.task_id
 
 
-def _cancel_others(recurring_id: UUID) -> None:
+def _cancel_others(recurring_id: UUID, now: datetime) -> None:
     others = Tick.objects.open().filter(
         recurring=recurring_id,
         recurring__overlap=Overlap.CANCEL_OTHER,
         task__state__in=UNFINISHED,
     )
-    cancel(list(others.values_list("task__pk", flat=True)))
+    cancel(list(others.values_list("task__pk", flat=True)), now=now)
 
 
 def _require_turn(row: RecurringTask) -> None:

@@ -4,9 +4,10 @@ import logging
 from datetime import datetime
 from uuid import UUID
 
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 from django.db.models import F
 
+from scheduling.ledger.recurring import waiting
 from scheduling.ledger.recurring.make import new_task
 from scheduling.ledger.values import NewTask
 from scheduling.models import RecurringTask
@@ -16,22 +17,24 @@ logger = logging.getLogger(__name__)
 REASON_LENGTH = 500
 
 
-def disable(row: RecurringTask, reason: str) -> None:
+def disable(row: RecurringTask, reason: str, now: datetime) -> None:
     """Here and in the ledger, where nothing else of the row is written: what it holds may be what is wrong."""
     row.disabled_reason, row.fires_at = reason[:REASON_LENGTH], None
-    _disable(row.pk, reason)
+    _disable(row.pk, reason, now)
 
 
-def disable_refused(recurring_id: UUID, error: DatabaseError) -> None:
+def disable_refused(recurring_id: UUID, error: DatabaseError, now: datetime) -> None:
     """What it came to cannot be stored. Outside of the transaction that failed."""
     logger.error("Recurring task %s is disabled: %s", recurring_id, error)
-    _disable(recurring_id, f"The database refuses what it comes to: {error}")
+    with transaction.atomic():
+        _disable(recurring_id, f"The database refuses what it comes to: {error}", now)
 
 
-def _disable(recurring_id: UUID, reason: str) -> None:
+def _disable(recurring_id: UUID, reason: str, now: datetime) -> None:
     RecurringTask.objects.filter(pk=recurring_id).update(
         disabled_reason=reason[:REASON_LENGTH], fires_at=None, version=F("version") + 1
     )
+    waiting.miss([recurring_id], reason, now)
 
 
 def is_refusal(error: DatabaseError) -> bool:
@@ -45,5 +48,5 @@ def task_or_disable(row: RecurringTask, now: datetime) -> NewTask | None:
         return new_task(row, now)
     except Exception as error:
         logger.exception("Recurring task %s (%s) is disabled.", row.pk, row.name)
-        disable(row, f"It cannot be read: {error}")
+        disable(row, f"It cannot be read: {error}", now)
         return None

@@ -14,7 +14,7 @@ from scheduling.ledger import capacity
 from scheduling.ledger.dialects import dialect
 from scheduling.ledger.recurring.account import account
 from scheduling.ledger.recurring.disabling import disable_refused, is_refusal
-from scheduling.ledger.recurring.release import next_release, release_waiting, waits
+from scheduling.ledger.recurring.release import is_anything_waiting, next_release, release_waiting
 from scheduling.ledger.recurring.values import Fired
 from scheduling.models import RecurringTask
 
@@ -33,7 +33,7 @@ def fire_due(*, limit: int = BATCH, now: datetime | None = None) -> Fired:
     """
     now = now or dialect().now()
     fired, looked_at = 0, 0
-    if waits(now) or is_due(now):
+    if is_anything_waiting(now) or is_due(now):
         capacity.require_room()
         fired = release_waiting(now)
         made, looked_at = _fire(now, limit)
@@ -65,7 +65,8 @@ def _fire(now: datetime, limit: int) -> tuple[int, int]:
 
 
 def _fire_batch(now: datetime, limit: int, *, only: UUID | None = None) -> tuple[int, int]:
-    due = RecurringTask.objects.due(now).order_by("fires_at")
+    """What came last comes first: rows that lay still for long are caught up with beside it, and not before."""
+    due = RecurringTask.objects.due(now).order_by("-fires_at")
     if only is not None:
         due = due.filter(pk=only)
     with transaction.atomic():
@@ -80,5 +81,5 @@ def _fire_alone(recurring_id: UUID, now: datetime) -> int:
     except DatabaseError as error:
         if not is_refusal(error):
             raise
-        disable_refused(recurring_id, error)
+        disable_refused(recurring_id, error, now)
         return 0

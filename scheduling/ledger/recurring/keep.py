@@ -10,12 +10,12 @@ from django.db import IntegrityError, transaction
 from scheduling.errors import Changed, DeclaredInCode, InvalidTask, NameTaken, UnknownRecurring
 from scheduling.ledger import wake
 from scheduling.ledger.dialects import dialect
+from scheduling.ledger.recurring import waiting
 from scheduling.ledger.recurring.account import account
 from scheduling.ledger.recurring.form import TIMING, fill
 from scheduling.ledger.recurring.rule import move_to
 from scheduling.ledger.recurring.values import NewRecurring
 from scheduling.models import RecurringTask, Tick
-from scheduling.policies import Origin, TickOutcome
 from tenants.models import Tenant
 
 NO_LONGER = "Code does not declare it any more."
@@ -66,7 +66,7 @@ def edit_recurring(
         with transaction.atomic():
             row = locked(recurring_id)
             require_version(row, version)
-            if not catch_up(row, now):
+            if not catch_up(row, now, before_their_jitter=not TIMING.isdisjoint(changes)):
                 continue  # in chunks: it may have lain still for years
             _edit(row, changes, now)
             if declaration is not None:
@@ -87,12 +87,15 @@ def _edit(row: RecurringTask, changes: Mapping[str, object], now: datetime) -> N
         move_to(row, row.reached_at)
 
 
-def catch_up(row: RecurringTask, now: datetime) -> bool:
-    """Account for what has come of a row that is locked; False: for a part, and it takes another transaction."""
+def catch_up(row: RecurringTask, now: datetime, *, before_their_jitter: bool) -> bool:
+    """Account for what has come of a row that is locked; False: for a part, and it takes another transaction.
+
+    With a new rule nobody would look any more at what only waits for its jitter by the old one.
+    """
     was_silent = row.is_silent
     if was_silent:
         hush(row, now)
-    done = account([row], now, silent_ones_too=was_silent)
+    done = account([row], now, silent_ones_too=was_silent, before_their_jitter=before_their_jitter)
     return not done.goes_on and row.is_silent == was_silent
 
 
@@ -110,14 +113,7 @@ def retire_recurring(recurring_id: UUID, *, now: datetime | None = None) -> None
         row.declared_in_code, row.disabled_reason, row.fires_at = False, NO_LONGER, None
         row.version += 1
         row.save()
-        miss_what_waits(row, NO_LONGER, now)
-
-
-def miss_what_waits(row: RecurringTask, reason: str, now: datetime) -> None:
-    """Of the rule. What somebody asked for waits on."""
-    Tick.objects.waiting().filter(recurring=row, origin=Origin.RULE).update(
-        outcome=TickOutcome.MISSED, reason=reason, decided_at=now, look_at=None, expires_at=None
-    )
+        waiting.miss([row.pk], NO_LONGER, now)
 
 
 def delete_recurring(recurring_id: UUID, *, version: int | None = None) -> None:
@@ -132,7 +128,7 @@ def delete_recurring(recurring_id: UUID, *, version: int | None = None) -> None:
     while _delete_some_ticks(recurring_id):
         pass
     with transaction.atomic():
-        RecurringTask.objects.filter(pk=recurring_id).delete()
+        locked(recurring_id).delete()
 
 
 def _delete_some_ticks(recurring_id: UUID) -> int:

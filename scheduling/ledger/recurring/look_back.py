@@ -1,9 +1,11 @@
 """What became of the tasks that earlier ticks made: looked up when it matters, so that settling costs nothing more."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from django.db.models import Q
 
+from scheduling.ledger.recurring import waiting
 from scheduling.models import RecurringTask, Tick
 from scheduling.policies import Overlap
 from scheduling.states import TERMINAL, TaskState
@@ -13,11 +15,11 @@ MOST = 1000
 UNFINISHED = (TaskState.QUEUED, TaskState.RUNNING)
 
 
-def look_back(rows: Sequence[RecurringTask]) -> None:
+def look_back(rows: Sequence[RecurringTask], now: datetime) -> None:
     """Close ticks whose tasks are over, and count failures on their rows, which the caller holds and saves.
 
-    A row that has failed as often as it may is paused, here and not in the database. A task that is gone was
-    pruned or discarded, and counts for nothing.
+    A row that has failed as often as it may is paused by that, and what waits of it is missed. A task that is gone
+    was pruned or discarded, and counts for nothing.
     """
     by_id = {row.pk: row for row in rows}
     is_over = Q(task__state__in=list(TERMINAL)) | Q(task__state__isnull=True)
@@ -32,6 +34,10 @@ def look_back(rows: Sequence[RecurringTask]) -> None:
     Tick.objects.filter(pk__in=[pk for pk, _, _ in over]).update(is_open=False)
     for _, recurring_id, state in over:
         _count(by_id[recurring_id], state)
+    failing = [row for row in rows if not row.paused and _has_failed_too_often(row)]
+    for row in failing:
+        _pause(row)
+    waiting.miss([row.pk for row in failing], "It was paused while this waited.", now)
 
 
 def _count(row: RecurringTask, state: str | None) -> None:
@@ -39,12 +45,16 @@ def _count(row: RecurringTask, state: str | None) -> None:
         row.failures = 0
     elif state == TaskState.DEAD:
         row.failures += 1
-        most = row.pause_after_failures
-        if most is not None and row.failures >= most and not row.paused:
-            row.paused = True
-            row.paused_reason = f"{row.failures} of its tasks in a row are dead."
-            row.fires_at = None
-            row.version += 1
+
+
+def _has_failed_too_often(row: RecurringTask) -> bool:
+    return row.pause_after_failures is not None and row.failures >= row.pause_after_failures
+
+
+def _pause(row: RecurringTask) -> None:
+    row.paused, row.fires_at = True, None
+    row.paused_reason = f"{row.failures} of its tasks in a row are dead."
+    row.version += 1
 
 
 def may_overlap(row: RecurringTask) -> bool:
@@ -62,9 +72,9 @@ def busy_among(rows: Sequence[RecurringTask]) -> set[object]:
 
 
 def waiting_among(rows: Sequence[RecurringTask]) -> set[object]:
-    """The ids of those that have a tick which waits."""
-    guarded = [row for row in rows if not may_overlap(row)]
+    """The ids of those that have a tick of the rule which waits."""
+    guarded = [row.pk for row in rows if not may_overlap(row)]
     if not guarded:
         return set()
-    waiting = Tick.objects.waiting().filter(recurring__in=guarded)
-    return set(waiting.order_by().values_list("recurring_id", flat=True).distinct())
+    ticks = waiting.of_the_rule(guarded).order_by()
+    return set(ticks.values_list("recurring_id", flat=True).distinct())

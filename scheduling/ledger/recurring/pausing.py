@@ -7,7 +7,8 @@ from django.db import transaction
 
 from scheduling.ledger import wake
 from scheduling.ledger.dialects import dialect
-from scheduling.ledger.recurring.keep import hush, locked, miss_what_waits, require_version
+from scheduling.ledger.recurring import waiting
+from scheduling.ledger.recurring.keep import hush, locked, require_version
 from scheduling.ledger.recurring.rule import move_to
 from scheduling.models import RecurringTask
 
@@ -42,7 +43,7 @@ def pause_recurring(
 
 def _pause(row: RecurringTask, reason: str, now: datetime) -> None:
     row.paused, row.paused_reason, row.fires_at = True, reason[:500], None
-    miss_what_waits(row, "It was paused while this waited.", now)
+    waiting.miss([row.pk], "It was paused while this waited.", now)
 
 
 def _resume(row: RecurringTask, now: datetime) -> None:

@@ -37,6 +37,7 @@ class Plan:
     """What waits already is not to be fired any more: a newer tick waits."""
     goes_on: bool = False
     """More have come than were looked at."""
+    looked_at: int = 0
 
     def tell(self, due: Due, outcome: TickOutcome, reason: str, now: datetime) -> None:
         self._add(due, now, outcome=outcome, reason=reason)
@@ -63,10 +64,25 @@ class Plan:
         return tick
 
 
-def plan(row: RecurringTask, now: datetime, *, is_busy: bool, has_waiting: bool) -> Plan:
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is known of a row beside what it holds itself."""
+
+    now: datetime
+    is_busy: bool
+    """A task of it is not over."""
+    has_waiting: bool
+    """A tick of its rule waits."""
+    before_their_jitter: bool = False
+    """Ticks are accounted for from their nominal instant on."""
+
+
+def plan(row: RecurringTask, look: Look) -> Plan:
     """Account for what has come, and move the row on. Raises whatever is wrong with what the row holds."""
-    found = passed(row, now, most=STEP)
-    made = Plan(row, not (is_busy or has_waiting), has_waiting, goes_on=found.goes_on)
+    now, has_waiting = look.now, look.has_waiting
+    found = passed(row, now, most=STEP, before_their_jitter=look.before_their_jitter)
+    made = Plan(row, not (look.is_busy or has_waiting), has_waiting, goes_on=found.goes_on)
+    made.looked_at = len(found.ticks)
     newest, reached = found.newest(), row.reached_at
     for due in found.ticks:
         if len(made.fire) == FIRES:

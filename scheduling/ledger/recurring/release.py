@@ -8,6 +8,7 @@ from django.db import DatabaseError, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from scheduling.ledger.cancel import cancel
+from scheduling.ledger.recurring import waiting
 from scheduling.ledger.recurring.account import save_standing
 from scheduling.ledger.recurring.disabling import (
     disable_refused,
@@ -20,14 +21,14 @@ from scheduling.ledger.recurring.make import TRY_AGAIN, make_tasks
 from scheduling.ledger.recurring.plan import FIRES
 from scheduling.ledger.topics import SLOWEST_LOOK
 from scheduling.models import RecurringTask, Tick
-from scheduling.policies import Origin, Overlap, TickOutcome
+from scheduling.policies import Origin, Overlap
 
 ROWS = 50
 """Recurring tasks of which ticks are released in one look, each in a transaction of its own."""
 CONSIDERED = 1000
 
 
-def waits(now: datetime) -> bool:
+def is_anything_waiting(now: datetime) -> bool:
     """Whether any tick waits that is to be looked at."""
     return Tick.objects.waiting().filter(look_at__lte=now).exists()
 
@@ -38,15 +39,15 @@ def next_release(now: datetime) -> datetime | None:
     Nobody is told when a task is over, so that settling costs nothing more: what waits for that is looked at
     once a second, for as long as anything waits.
     """
-    waiting = Tick.objects.waiting().order_by("look_at")
-    look_at = waiting.values_list("look_at", flat=True).first()
+    waits = Tick.objects.waiting().order_by("look_at")
+    look_at = waits.values_list("look_at", flat=True).first()
     return look_at and max(look_at, now + SLOWEST_LOOK)
 
 
 def release_waiting(now: datetime, *, rows: int = ROWS) -> int:
     """Make tasks of ticks whose turn it is; how many. What it is of no use any more to wait for is missed."""
-    _give_up_on_what_is_late(now)
-    _cancel_what_is_in_the_way()
+    waiting.give_up_on_what_is_late(now)
+    _cancel_what_is_in_the_way(now)
     fired, full = 0, set[int]()
     for recurring_id, tenant_id in _whose_turn_it_is(now, rows):
         if tenant_id not in full:
@@ -72,12 +73,12 @@ def release_of(recurring_id: UUID, now: datetime) -> tuple[int, bool]:
     except DatabaseError as error:
         if not is_refusal(error):
             raise
-        disable_refused(recurring_id, error)
+        disable_refused(recurring_id, error, now)
         return 0, False
 
 
 def _release(row: RecurringTask, now: datetime) -> tuple[int, bool]:
-    look_back([row])
+    look_back([row], now)
     save_standing([row])
     if row.paused or busy_among([row]):
         return 0, False
@@ -95,9 +96,13 @@ def _release(row: RecurringTask, now: datetime) -> tuple[int, bool]:
 
 
 def _in_turn(row: RecurringTask, now: datetime) -> list[Tick]:
-    waiting = Tick.objects.waiting().filter(recurring=row, look_at__lte=now).order_by("at", "pk")
+    """The oldest. Of one that may not overlap none comes before it, also while it is to be looked at later."""
+    waits = Tick.objects.waiting().filter(recurring=row).order_by("at", "pk")
+    if may_overlap(row):
+        waits = waits.filter(look_at__lte=now)
     most = FIRES if may_overlap(row) else 1
-    return list(waiting.select_for_update(skip_locked=True, of=("self",))[:most])
+    found = waits.select_for_update(skip_locked=True, of=("self",))[:most]
+    return [tick for tick in found if tick.look_at and tick.look_at <= now]
 
 
 def _whose_turn_it_is(now: datetime, rows: int) -> Iterable[tuple[UUID, int]]:
@@ -119,22 +124,16 @@ def _unfinished() -> QuerySet[Tick]:
     return Tick.objects.open().filter(recurring=OuterRef("recurring"), task__state__in=UNFINISHED)
 
 
-def _cancel_what_is_in_the_way() -> None:
+def _cancel_what_is_in_the_way(now: datetime) -> None:
     """Of `cancel_other`. Asked for again when whoever asked first died before that was committed."""
-    waiting = _active(Tick.objects.waiting()).filter(recurring__overlap=Overlap.CANCEL_OTHER)
-    recurring_ids = set(waiting.values_list("recurring_id", flat=True)[:CONSIDERED])
+    waits = _active(Tick.objects.waiting()).filter(recurring__overlap=Overlap.CANCEL_OTHER)
+    recurring_ids = set(waits.values_list("recurring_id", flat=True)[:CONSIDERED])
     if not recurring_ids:
         return
     in_the_way = Tick.objects.open().filter(
         recurring__in=recurring_ids, task__state__in=UNFINISHED, task__cancel_requested_at=None
     )
-    cancel(list(in_the_way.values_list("task__pk", flat=True)[:CONSIDERED]))
-
-
-def _give_up_on_what_is_late(now: datetime) -> None:
-    late = Tick.objects.waiting().filter(expires_at__lte=now)
-    if late.exists():
-        late.update(outcome=TickOutcome.MISSED, decided_at=now, look_at=None, expires_at=None)
+    cancel(list(in_the_way.values_list("task__pk", flat=True)[:CONSIDERED]), now=now)
 
 
 def _put_off(tenant_ids: Iterable[int], now: datetime) -> None:

@@ -41,11 +41,13 @@ class Passed:
         return next((due for due in reversed(self.ticks) if not due.is_skipped), None)
 
 
-def passed(row: RecurringTask, now: datetime, *, most: int) -> Passed:
+def passed(
+    row: RecurringTask, now: datetime, *, most: int, before_their_jitter: bool = False
+) -> Passed:
     """At most so many. Raises InvalidRecurrence, or whatever else is wrong with what a row holds."""
     ticks: list[Due] = []
     for due in ticks_after(row, row.reached_at):
-        if due.fires_at > now:
+        if (due.at if before_their_jitter else due.fires_at) > now:
             break
         if len(ticks) == most:
             return Passed(ticks, goes_on=True)

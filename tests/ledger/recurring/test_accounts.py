@@ -1,6 +1,7 @@
 """Whatever is done to a recurring task and however long nobody looks: every instant is accounted for, once."""
 
 from collections import Counter
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scheduling import ledger
+from scheduling.errors import LimitExceeded, Overlapping
 from scheduling.ledger import check
 from scheduling.models import RecurringTask, Task, Tick
 from scheduling.recurrence import Recurrence
@@ -22,7 +24,9 @@ CATCHUPS = ("none", "one", "all")
 
 steps = st.lists(
     st.tuples(
-        st.sampled_from(["fire", "fire", "fire", "work", "fail", "pause", "resume", "edit"]),
+        st.sampled_from(
+            ["fire", "fire", "fire", "work", "fail", "pause", "resume", "edit", "run now"]
+        ),
         st.sampled_from([0, 1, 30, 59, 60, 61, 240, 700, 3700, 100_000]),
     ),
     max_size=12,
@@ -39,6 +43,7 @@ steps = st.lists(
     jitter=st.sampled_from([0, 45]),
     window=st.sampled_from([0, 300, 86_400]),
     max_queued=st.sampled_from([None, 2]),
+    failures=st.sampled_from([None, 1]),
 )
 def test_every_instant_is_accounted_for_once(
     tenant_a: Tenant,
@@ -48,6 +53,7 @@ def test_every_instant_is_accounted_for_once(
     jitter: int,
     window: int,
     max_queued: int | None,
+    failures: int | None,
 ) -> None:
     Tenant.objects.update(max_queued=max_queued)
     now = START
@@ -58,10 +64,12 @@ def test_every_instant_is_accounted_for_once(
         catchup=catchup,
         jitter_seconds=jitter,
         catchup_window_seconds=window,
+        pause_after_failures=failures,
     )
     for step, seconds in steps:
         now += timedelta(seconds=seconds)
         do(step, row, now)
+        assert not Tick.objects.waiting().filter(recurring__paused=True).exists()
     ledger.pause_recurring(row.pk, False, now=now)
     fire(now)
     assert check.violations() == []
@@ -83,7 +91,11 @@ def do(step: str, row: RecurringTask, now: datetime) -> None:
         case "pause" | "resume":
             ledger.pause_recurring(row.pk, step == "pause", now=now)
         case "edit":
-            ledger.edit_recurring(row.pk, {"priority": 1, "cron": "*/2 * * * *"}, now=now)
+            row.timezone = "UTC" if row.timezone != "UTC" else "Europe/Berlin"  # the same instants
+            ledger.edit_recurring(row.pk, {"timezone": row.timezone}, now=now)
+        case "run now":
+            with suppress(Overlapping, LimitExceeded):
+                ledger.run_now(row.pk, now=now)
 
 
 def instants(row: RecurringTask) -> list[datetime]:

@@ -116,3 +116,13 @@ def test_a_year_without_a_worker_is_accounted_for_in_short_looks(tenant_a: Tenan
     assert outcomes(row) == {"missed": 3559, "coalesced": 1440, "fired": 1}
     assert Tick.objects.count() < 200
     assert again(row).next_at == now + timedelta(minutes=1)
+
+
+def test_what_is_due_now_does_not_wait_for_what_lay_still(tenant_a: Tenant) -> None:
+    now = at(60 * 5000)
+    old = [recurring(tenant_a, name=f"old{n}", catchup="none") for n in range(3)]
+    fresh = recurring(tenant_a, name="fresh", now=now - timedelta(seconds=30))
+    assert ledger.fire_due(now=now).fired == 1
+    assert told(fresh) == [("23:20", "fired")]
+    fire(now)
+    assert [outcomes(row) for row in old] == [{"skipped_catchup": 4999, "fired": 1}] * 3

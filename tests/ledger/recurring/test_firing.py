@@ -154,6 +154,15 @@ def test_what_the_database_refuses_disables_its_row_and_no_other(
     Tick.objects.filter(recurring=bad).delete()
 
 
+def test_what_waits_of_a_row_that_is_disabled_is_missed(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a, overlap="buffer_one")
+    fire(at(60))
+    fire(at(120))
+    RecurringTask.objects.update(timezone="Atlantis/Capital")
+    fire(at(180))
+    assert told(row) == [("12:01", "fired"), ("12:02", "missed")]
+
+
 def test_idle_looks_read_two_index_entries_and_write_nothing(tenant_a: Tenant) -> None:
     recurring(tenant_a)
     with CaptureQueriesContext(connection) as queries:

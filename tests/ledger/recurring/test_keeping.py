@@ -131,6 +131,16 @@ def test_a_clock_that_was_set_back_before_an_edit_repeats_no_tick(tenant_a: Tena
     assert again(row).next_at == at(720)
 
 
+def test_a_tick_that_waits_for_its_jitter_is_not_lost_over_a_new_rule(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a, jitter_seconds=59)
+    assert row.fires_at is not None
+    before = at(60) + (row.fires_at - at(60)) / 2
+    ledger.edit_recurring(row.pk, {"payload": {"a": 1}}, now=before)
+    assert told(row) == []
+    ledger.edit_recurring(row.pk, {"cron": "0 * * * *"}, now=before)
+    assert told(row) == [("12:01", "fired")]
+
+
 def test_an_interval_takes_the_place_of_an_expression_and_the_other_way_round(
     tenant_a: Tenant,
 ) -> None:

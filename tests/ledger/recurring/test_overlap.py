@@ -203,3 +203,24 @@ def test_workers_of_other_rows_are_not_in_the_way(tenant_a: Tenant, tenant_b: Te
     fire(at(120))
     seconds = [told(mine)[-1][1], told(theirs)[-1][1]]
     assert sorted(map(str, seconds)) == ["fired", "skipped_overlap"]
+
+
+def test_what_waited_when_failures_paused_it_is_missed(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a, overlap="buffer_one", pause_after_failures=1, max_attempts=1)
+    fire(at(60))
+    claim = start_one(at(60))
+    fire(at(120))
+    say(claim, failing(retry_in=None), now=at(125))
+    assert fire(at(126)) == 0
+    assert again(row).paused
+    assert told(row)[-1] == ("12:02", "missed")
+    assert ledger.fire_due(now=at(127)).next_look is None
+
+
+def test_failures_are_seen_by_an_extra_run_as_well(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a, pause_after_failures=1, max_attempts=1)
+    fire(at(60))
+    say(start_one(at(60)), failing(retry_in=None), now=at(61))
+    ledger.run_now(row.pk, now=at(62))
+    assert again(row).paused
+    assert fire(at(120)) == 0
