@@ -55,6 +55,7 @@ def test_every_instant_is_accounted_for_once(
     max_queued: int | None,
     failures: int | None,
 ) -> None:
+    clean_up()
     Tenant.objects.update(max_queued=max_queued)
     now = START
     row = recurring(
@@ -70,14 +71,14 @@ def test_every_instant_is_accounted_for_once(
         now += timedelta(seconds=seconds)
         do(step, row, now)
         assert not Tick.objects.waiting().filter(recurring__paused=True).exists()
-    ledger.pause_recurring(row.pk, False, now=now)
-    fire(now)
+    for _ in range(2):  # the first look may find that it failed too often, and pause it
+        ledger.pause_recurring(row.pk, False, now=now)
+        fire(now)
     assert check.violations() == []
     told = Counter(instants(row))
     row.refresh_from_db()
     assert told == Counter(expected(row.recurrence, row.reached_at))
     assert row.reached_at > now - timedelta(seconds=120 + jitter) or row.reached_at == START
-    clean_up(row)
 
 
 def do(step: str, row: RecurringTask, now: datetime) -> None:
@@ -116,9 +117,10 @@ def expected(rule: Recurrence, until: datetime) -> list[datetime]:
     return found
 
 
-def clean_up(row: RecurringTask) -> None:
-    """For the next example."""
-    ledger.delete_recurring(row.pk)
+def clean_up() -> None:
+    """After the example before."""
+    for row in RecurringTask.objects.all():
+        ledger.delete_recurring(row.pk)
     while claims := take(100, now=START + timedelta(days=30)):
         run(claims, now=START + timedelta(days=30))
     ledger.cancel(list(Task.objects.values_list("pk", flat=True)))
