@@ -29,6 +29,7 @@ from scheduling.models import DeadLetter, Sweep, Task
 from scheduling.models.task import TaskQuerySet
 
 MESSAGE_SHOWN = 200
+SWEEPS_SHOWN = 5
 
 
 class DeadLetterChangeList(TaskChangeList):
@@ -107,7 +108,7 @@ class DeadLetterAdmin(OperatedAdmin):
             request,
             {
                 "sweeping": allowed(request.user, sweep.OPERATIONS),
-                "sweeps": Sweep.objects.filter(state=Sweep.State.UNDER_WAY),
+                "sweeps": Sweep.objects.filter(state=Sweep.State.UNDER_WAY)[:SWEEPS_SHOWN],
             }
             | (extra_context or {}),
         )
