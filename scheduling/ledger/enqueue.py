@@ -2,24 +2,17 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
-from scheduling.errors import IdempotencyMismatch, InvalidTask, LimitExceeded
+from scheduling.errors import IdempotencyMismatch
 from scheduling.ids import uuid7, uuids7
-from scheduling.ledger import capacity, wake
+from scheduling.ledger import admission, capacity, wake
 from scheduling.ledger.dialects import Dialect, dialect
 from scheduling.ledger.values import Accepted, NewTask
-from scheduling.models import Intake
 from scheduling.states import Readiness
-from tenants.models import Tenant
-
-QUEUE_FULL_RETRY = timedelta(seconds=1)
-"""When a full queue has room again depends on its workers; a second later is worth another look."""
-CLOCK_SLACK_SECONDS = 1.0
-"""A clock set back by less only makes a tenant wait that much longer."""
 
 
 def enqueue(tasks: Sequence[NewTask], *, now: datetime | None = None) -> list[Accepted]:
@@ -36,6 +29,7 @@ def enqueue(tasks: Sequence[NewTask], *, now: datetime | None = None) -> list[Ac
     capacity.require_room()
     if len(tasks) == 1 and (accepted := _accept_one(tasks[0], now)):
         return [accepted]
+    admission.require_allowance(dialect(), tasks, now)
     taken: set[tuple[int, str]] = set()
     while True:
         try:
@@ -49,8 +43,10 @@ def enqueue(tasks: Sequence[NewTask], *, now: datetime | None = None) -> list[Ac
 
 def _accept_one(task: NewTask, now: datetime | None) -> Accepted | None:
     """The common case, where the database can do it in one statement and nothing is in the way."""
-    task_id = uuid7()
-    created_at = dialect().accept_one(task_id, task, now)
+    db = dialect()
+    with admission.turn_to_try(db, task, now):
+        task_id = uuid7()
+        created_at = db.accept_one(task_id, task, now)
     return Accepted(task_id, replayed=False, created_at=created_at) if created_at else None
 
 
@@ -98,79 +94,9 @@ def _tell_replays(
 
 def _admit(db: Dialect, counts: Counter[int], now: datetime | None) -> datetime:
     for tenant_id, count in sorted(counts.items()):
-        now = admit(db, tenant_id, count, now)
+        now = admission.admit(db, tenant_id, count, now)
     assert now is not None  # nosec B101  # for the type checker
     return now
-
-
-def admit(
-    db: Dialect, tenant_id: int, count: int, now: datetime | None, *, rated: bool = True
-) -> datetime:
-    """Charge tasks to the tenant's limits. Raises LimitExceeded, or InvalidTask without such a tenant."""
-    admitted = db.admit(tenant_id, count, now, rated=rated)
-    if admitted is None:
-        _mend_intake(tenant_id, now or db.now())
-        admitted = db.admit(tenant_id, count, now, rated=rated)
-    if admitted is None:
-        raise _refusal(tenant_id, count, now or db.now(), rated=rated)
-    return admitted
-
-
-def admit_what_fits(
-    db: Dialect, tenant_id: int, count: int, now: datetime
-) -> tuple[int, LimitExceeded | None]:
-    """Charge as many of `count` tasks as the tenant's limits allow; how many, and the limit met if not all.
-
-    An intake takes a number whole or not at all, so one that does not fit is halved.
-    """
-    room, limit, size = 0, None, count
-    while room < count and size:
-        size = min(size, count - room)
-        try:
-            admit(db, tenant_id, size, now)
-        except LimitExceeded as met:
-            limit, size = met, size // 2
-        else:
-            room += size
-    return room, limit if room < count else None
-
-
-def _mend_intake(tenant_id: int, now: datetime) -> None:
-    """Make the counters of a tenant with its first task; forget a debt that only a clock set back explains."""
-    tenant = Tenant.objects.filter(pk=tenant_id).first()
-    if tenant is None:
-        raise InvalidTask({"tenant": "There is no such tenant."})
-    Intake.objects.bulk_create([Intake(tenant_id=tenant_id)], ignore_conflicts=True)
-    if tenant.rate_per_second is not None:
-        furthest = now.timestamp() + tenant.rate_burst / tenant.rate_per_second
-        impossible = Intake.objects.filter(pk=tenant_id, full_at__gt=furthest + CLOCK_SLACK_SECONDS)
-        impossible.update(full_at=now.timestamp())
-
-
-def _refusal(tenant_id: int, count: int, now: datetime, *, rated: bool) -> LimitExceeded:
-    tenant = Tenant.objects.get(pk=tenant_id)
-    rate = tenant.rate_per_second if rated else None
-    if rate is not None:
-        if count > tenant.rate_burst:
-            return LimitExceeded(
-                "rate_burst", allowed=tenant.rate_burst, retry_after=QUEUE_FULL_RETRY, count=count
-            )
-        wait = _until_the_rate_allows(count, tenant, rate, now)
-        if wait or tenant.max_queued is None:  # no wait: the moment has come since the refusal
-            return LimitExceeded("rate_per_second", allowed=rate, retry_after=wait)
-    most = tenant.max_queued or 0
-    return LimitExceeded(
-        "max_queued",
-        allowed=most,
-        retry_after=QUEUE_FULL_RETRY,
-        count=count if count > most else 0,
-    )
-
-
-def _until_the_rate_allows(count: int, tenant: Tenant, rate: float, now: datetime) -> timedelta:
-    full_at = Intake.objects.values_list("full_at", flat=True).get(pk=tenant.pk)
-    debt = max(full_at - now.timestamp(), 0.0) * rate
-    return timedelta(seconds=max(debt + count - tenant.rate_burst, 0.0) / rate)
 
 
 def schedule(

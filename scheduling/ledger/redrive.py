@@ -9,9 +9,9 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 
 from scheduling.errors import LimitExceeded, Overloaded
-from scheduling.ledger import capacity
+from scheduling.ledger import admission, capacity
 from scheduling.ledger.dialects import dialect
-from scheduling.ledger.enqueue import admit, schedule
+from scheduling.ledger.enqueue import schedule
 from scheduling.models import Task
 from scheduling.states import TaskState
 
@@ -31,7 +31,7 @@ def redrive(task_ids: Sequence[UUID], *, now: datetime | None = None) -> int:
     with transaction.atomic():
         tasks = list(_dead(task_ids).only("pk", "tenant_id", "queue", "priority"))
         for tenant_id, count in sorted(Counter(task.tenant_id for task in tasks).items()):
-            now = admit(db, tenant_id, count, now, rated=False)
+            now = admission.admit(db, tenant_id, count, now, rated=False)
         if tasks:
             now = now or db.now()
             _revive([task.pk for task in tasks], now)

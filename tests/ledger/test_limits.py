@@ -94,6 +94,22 @@ def test_a_limit_that_was_raised_holds_at_once(tenant_a: Tenant) -> None:
     assert refused(tenant_a).allowed == 2
 
 
+def test_who_was_refused_a_moment_ago_is_accepted_once_there_is_room(tenant_a: Tenant) -> None:
+    limit(tenant_a, max_queued=1)
+    put(tenant_a)
+    refused(tenant_a)
+    say(take(), Succeed())
+    put(tenant_a)
+    refused(tenant_a)
+
+
+def test_a_key_that_stands_is_answered_while_its_tenant_is_full(tenant_a: Tenant) -> None:
+    limit(tenant_a, max_queued=1)
+    stands = put(tenant_a, idempotency_key="key", fingerprint="same")
+    refused(tenant_a)
+    assert put(tenant_a, idempotency_key="key", fingerprint="same") == stands
+
+
 def test_a_full_tenant_keeps_nobody_else_out(tenant_a: Tenant, tenant_b: Tenant) -> None:
     limit(tenant_a, max_queued=1, rate_per_second=0.1, rate_burst=1)
     put(tenant_a)

@@ -45,6 +45,7 @@ LEASES_OF_TENANT = "scheduling_lease_tenant_id_"
 
 INDEXES: dict[str, tuple[str, ...]] = {
     "ADMIT": (),  # a row of intake, outflow and tenant each, of tables that are small here
+    "USAGE": (),  # the same
     "ACCEPT_ONE": (LANE_BY_QUEUE, "task_idempotency_key", key_of("lane")),
     "TASKS_WITH_KEYS": ("task_idempotency_key",),
     "INSERT_TASK": (),

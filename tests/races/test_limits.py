@@ -3,15 +3,17 @@
 from functools import partial
 
 import pytest
-from django.db import transaction
+from django.db import DataError, transaction
+from django.db.models import F
 
-from scheduling import ledger
+from scheduling import clock, ledger
 from scheduling.errors import LimitExceeded
-from scheduling.ledger import NewTask
-from scheduling.models import Task
+from scheduling.ledger import NewTask, admission
+from scheduling.ledger.dialects import dialect
+from scheduling.models import Intake, Task
 from scheduling.states import TaskState
 from tenants.models import Tenant
-from tests.races.kit import at_once, flatten, many_at_once, say, take
+from tests.races.kit import Session, at_once, flatten, many_at_once, say, take
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
 
@@ -80,3 +82,55 @@ def test_eight_callers_with_batches_of_seven_spend_no_more_than_the_burst(
     limit(tenant_a, rate_per_second=0.001, rate_burst=30)
     accepted = many_at_once(8, partial(enqueue_often, tenant_a, 2, 7))
     assert sum(accepted) == Task.objects.count() == 28
+
+
+def hold_ledger(tenant: Tenant) -> None:
+    """Until commit: all of it on SQLite, the tenant's counter on PostgreSQL."""
+    Intake.objects.filter(pk=tenant.pk).update(accepted=F("accepted"))
+
+
+def test_a_full_tenant_is_told_so_without_waiting_for_those_who_write(tenant_a: Tenant) -> None:
+    limit(tenant_a, max_queued=1)
+    assert [enqueue(tenant_a), enqueue(tenant_a)] == [1, 0]
+    with Session() as other, other.transaction():
+        other.do(partial(hold_ledger, tenant_a))
+        assert enqueue(tenant_a) == 0
+        assert enqueue(tenant_a, 2) == 0
+
+
+def test_a_place_that_is_being_taken_is_not_waited_for_in_vain(tenant_a: Tenant) -> None:
+    limit(tenant_a, max_queued=2)
+    assert [enqueue(tenant_a) for _ in range(3)] == [1, 1, 0]
+    say(take(1))
+    with Session() as other, Session() as first:
+        with other.transaction():
+            other.do(partial(hold_ledger, tenant_a))
+            taking = first.start_and_wait_for_a_lock(partial(enqueue, tenant_a))
+            assert enqueue(tenant_a) == 0
+        assert taking.result() == 1
+
+
+def test_a_place_that_was_not_taken_after_all_is_free(tenant_a: Tenant) -> None:
+    limit(tenant_a, max_queued=2)
+    assert [enqueue(tenant_a) for _ in range(3)] == [1, 1, 0]
+    say(take(1))
+    with pytest.raises((OverflowError, DataError)):
+        ledger.enqueue([NewTask(tenant_id=tenant_a.pk, name="demo.echo", priority=2**80)])
+    assert enqueue(tenant_a) == 1
+
+
+def test_a_try_that_never_ends_keeps_nobody_out_for_longer_than_a_second(
+    tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when an exception strikes its thread between any two steps."""
+    limit(tenant_a, max_queued=2)
+    assert [enqueue(tenant_a) for _ in range(3)] == [1, 1, 0]
+    say(take(1))
+    task = NewTask(tenant_id=tenant_a.pk, name="demo.echo")
+    abandoned = admission.turn_to_try(dialect(), task, None)
+    abandoned.__enter__()
+    assert enqueue(tenant_a) == 0
+    later = clock.monotonic() + admission.A_TRY_COUNTS
+    monkeypatch.setattr(clock, "monotonic", lambda: later)
+    assert enqueue(tenant_a) == 1
+    abandoned.__exit__(None, None, None)

@@ -27,6 +27,7 @@ from scheduling.ledger.dialects.interface import (
     Tally,
     Token,
     Turn,
+    Usage,
 )
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "Tally",
     "Token",
     "Turn",
+    "Usage",
     "devote_this_thread",
     "dialect",
 ]

@@ -203,6 +203,26 @@ class Tally:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """A tenant's limits, and how much of them it has used up, at one instant."""
+
+    at: float
+    """Seconds since the epoch, by the database's clock."""
+    max_queued: int | None
+    rate_per_second: float | None
+    rate_burst: int
+    accepted: int | None
+    """None: nothing ever was."""
+    finished: int
+    full_at: float
+    """As in Intake."""
+
+    @property
+    def unfinished(self) -> int:
+        return (self.accepted or 0) - self.finished
+
+
 class Dialect(Protocol):
     def devote(self) -> None:
         """Tell a new connection that it serves the ledger alone, so that it may be tuned for that."""
@@ -219,6 +239,9 @@ class Dialect(Protocol):
 
         Answers the instant of the decision. `rated=False` leaves the rate limit out.
         """
+
+    def usage(self, tenant_id: int, now: datetime | None) -> Usage | None:
+        """What `admit` would decide by, read without a lock and of one instant. None: there is no such tenant."""
 
     def accept_one(self, task_id: UUID, task: NewTask, now: datetime | None) -> datetime | None:
         """Store one task in a transaction of its own, by the shortest way, and wake whom it must.

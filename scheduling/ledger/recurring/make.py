@@ -7,8 +7,9 @@ from uuid import UUID
 from scheduling import payload
 from scheduling.errors import LimitExceeded
 from scheduling.ids import uuids7
+from scheduling.ledger.admission import admit_what_fits
 from scheduling.ledger.dialects import dialect
-from scheduling.ledger.enqueue import admit_what_fits, store
+from scheduling.ledger.enqueue import store
 from scheduling.ledger.values import NewTask
 from scheduling.models import RecurringTask, Tick
 from scheduling.policies import TickOutcome

@@ -25,6 +25,7 @@ from scheduling.ledger.dialects.interface import (
     Tally,
     Token,
     Turn,
+    Usage,
 )
 from scheduling.ledger.dialects.postgres import notifications
 from scheduling.ledger.dialects.postgres import statements as sql
@@ -58,6 +59,10 @@ class Postgres:
         values = {"tenant": tenant_id, "count": count, "now": now, "rated": rated}
         row = self._run(sql.ADMIT, values).fetchone()
         return _utc(row[0]) if row else None
+
+    def usage(self, tenant_id: int, now: datetime | None) -> Usage | None:
+        row = self._run(sql.USAGE, {"tenant": tenant_id, "now": now}).fetchone()
+        return Usage(*row) if row else None
 
     def accept_one(self, task_id: UUID, task: NewTask, now: datetime | None) -> datetime | None:
         """One round trip instead of eight. In a transaction of the caller's a failure would end that."""

@@ -42,6 +42,15 @@ ADMIT = """
               <= tenant.rate_burst / tenant.rate_per_second + 1e-6)
     RETURNING coalesce(%(now)s::timestamptz, clock_timestamp())
 """
+USAGE = """
+    SELECT extract(epoch FROM coalesce(%(now)s::timestamptz, clock_timestamp()))::float8,
+           tenant.max_queued, tenant.rate_per_second, tenant.rate_burst,
+           intake.accepted, coalesce(outflow.finished, 0), coalesce(intake.full_at, 0)
+    FROM tenants_tenant AS tenant
+    LEFT JOIN scheduling_intake AS intake ON intake.tenant_id = tenant.id
+    LEFT JOIN scheduling_outflow AS outflow ON outflow.tenant_id = tenant.id
+    WHERE tenant.id = %(tenant)s
+"""
 ACCEPT_ONE = f"""
     WITH clock AS MATERIALIZED (
         SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS at

@@ -25,6 +25,7 @@ from scheduling.ledger.dialects.interface import (
     Tally,
     Token,
     Turn,
+    Usage,
 )
 from scheduling.ledger.dialects.sqlite import fifos
 from scheduling.ledger.dialects.sqlite import statements as sql
@@ -66,6 +67,11 @@ class SQLite:
         now = now or self.now()
         values = {"tenant": tenant_id, "count": count, "now": now.timestamp(), "rated": rated}
         return now if self._run(sql.ADMIT, values).rowcount else None
+
+    def usage(self, tenant_id: int, now: datetime | None) -> Usage | None:
+        values = {"tenant": tenant_id, "now": (now or self.now()).timestamp()}
+        row = self._run(sql.USAGE, values).fetchone()
+        return Usage(*row) if row else None
 
     def accept_one(self, task_id: UUID, task: NewTask, now: datetime | None) -> datetime | None:
         """Inserts without looking for the key first: nearly all are new, and one that stands refuses it."""

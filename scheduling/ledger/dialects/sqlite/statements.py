@@ -26,6 +26,15 @@ ADMIT = """
            OR max(full_at, :now) - :now + :count / tenant.rate_per_second
               <= tenant.rate_burst / tenant.rate_per_second + 1e-6)
 """
+USAGE = """
+    SELECT :now,
+           tenant.max_queued, tenant.rate_per_second, tenant.rate_burst,
+           intake.accepted, coalesce(outflow.finished, 0), coalesce(intake.full_at, 0)
+    FROM tenants_tenant AS tenant
+    LEFT JOIN scheduling_intake AS intake ON intake.tenant_id = tenant.id
+    LEFT JOIN scheduling_outflow AS outflow ON outflow.tenant_id = tenant.id
+    WHERE tenant.id = :tenant
+"""
 TASKS_WITH_KEYS = """
     SELECT task.tenant_id, task.idempotency_key, task.id, task.fingerprint
     FROM json_each(?) AS wanted
