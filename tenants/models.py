@@ -10,9 +10,10 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
-from django.db import DatabaseError, models
+from django.db import DatabaseError, connections, models
 from django.db.models import F, Q
 
+from scheduling.prepared import prepared
 from tenants.sign_in import SignInTries
 
 __all__ = [
@@ -137,7 +138,9 @@ class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
         Part of every request, so its statement is written by hand: building it anew each time would take
         the ORM several times as long as the database takes to answer.
         """
-        for token in self.raw(TOKENS_WITH_PREFIX, [prefix_of(secret)]):
+        with prepared(connections[self.db]):
+            found = list(self.raw(TOKENS_WITH_PREFIX, [prefix_of(secret)]))
+        for token in found:
             if token.matches(secret):
                 if token.tenant_id is not None:
                     known = [token.tenant_id, vars(token)["tenant_slug"]]
