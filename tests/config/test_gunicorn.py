@@ -1,4 +1,6 @@
-"""No child of the web server inherits a database connection."""
+"""What the web server sees to before it forks."""
+
+import gc
 
 import pytest
 from django.db import connection, connections
@@ -14,3 +16,12 @@ def test_the_server_refuses_to_fork_while_a_connection_is_open() -> None:
 
     connections.close_all()
     gunicorn.when_ready(None)
+    gc.unfreeze()
+
+
+def test_children_do_not_look_for_garbage_in_what_all_have_loaded() -> None:
+    gunicorn.when_ready(None)
+    try:
+        assert gc.get_freeze_count() > 100_000
+    finally:
+        gc.unfreeze()
