@@ -4,16 +4,21 @@ A thread that reads from a client who sends nothing, or a byte now and then, wou
 client likes; a handful of such clients, and nobody is served. A proxy in front that takes in requests
 whole keeps most of them away.
 
-Requests that find all threads taken stand in line. More than can be answered would make that line ever longer
-and everybody late, so whoever asks for tasks and has stood in it for too long is turned away, which takes a
-hundredth of the time. Nobody else is: health, the kill switch, the console and remote workers are no flood.
+One that has its answer and does not hang up would be waited for by the thread that listens to all the others.
+
+Requests that find all threads taken stand in line. A burst makes it long, and is worked off. More than can be
+answered make it stay long, and everybody late; then whoever asks for tasks and has stood in it for more than a
+moment is turned away, which takes a tenth of the time. Nobody else is: health, the kill switch, the console and
+remote workers are no flood. Who is turned away may find a process with a shorter line by connecting again.
 """
 
 import json
 import os
+import selectors
 import socket
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from threading import local
 from typing import Any
 
@@ -26,10 +31,15 @@ from scheduling.api.v1.kinds import Kind
 SECONDS_TO_SEND = float(os.environ.get("WEB_SECONDS_TO_SEND", "20"))
 """For the head and the body of a request together, from its first byte on."""
 
+SECONDS_TO_PART = 2.0
+"""For a client to hang up once it has the last answer on its connection."""
+
 SECONDS_IN_LINE = float(os.environ.get("WEB_SECONDS_IN_LINE", "0.5"))
-"""For a request that waits for a thread: when one has waited longer, there are too many."""
+"""For which the line may be long: when nobody was quickly at its end for so long, there are too many."""
+QUICKLY = 0.01
+"""Seconds in line that a thread, free in a moment, explains."""
 BRIEFLY = 0.05
-"""Seconds that one may wait while there are known to be too many, so that the line is short again at once."""
+"""Seconds that one may wait while there are known to be too many. Answers are to be had within twice that."""
 KNOWN_FOR = 1.0
 TURNED_AWAY = "/v1/tasks"
 """Where floods come in."""
@@ -37,7 +47,7 @@ RETRY_AFTER = "1"
 
 
 class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
-    """gunicorn's threads, which stop listening to a client that is too slow, and to nobody for too long a line.
+    """gunicorn's threads, which wait for no client for long, and let none wait in too long a line.
 
     Whoever reads from a slow one finds that the request has ended, and answers so. One that was read long ago,
     and takes its time to be answered, is answered as ever; its connection is not used again.
@@ -48,14 +58,16 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
         self._handled_since: dict[Any, float] = {}
         self._in_line_since: dict[Any, float] = {}
         self._thread = local()
+        self._quick_at = 0.0
         self._too_many_until = 0.0
+        self._parting_until: dict[Any, float] = {}
 
     def load_wsgi(self) -> None:
         super().load_wsgi()
         application: Any = self.wsgi  # type: ignore[has-type]  # for want of stubs
 
         def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-            if self._thread.is_late and environ["PATH_INFO"].startswith(TURNED_AWAY):
+            if self._thread.turns_away:
                 return turn_away(environ, start_response)
             response: Iterable[bytes] = application(environ, start_response)
             return response
@@ -69,20 +81,66 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
     def handle(self, conn: Any) -> Any:
         now = self._handled_since[conn] = clock.monotonic()
         self._thread.is_late = self._is_late(now - self._in_line_since.pop(conn, now), now)
+        self._thread.turns_away = False
         try:
             return super().handle(conn)
         finally:
             del self._handled_since[conn]
 
     def _is_late(self, waited: float, now: float) -> bool:
-        if waited > SECONDS_IN_LINE:
+        if waited <= QUICKLY:
+            self._quick_at = now
+        elif max(waited, now - self._quick_at) > SECONDS_IN_LINE:
             self._too_many_until = now + KNOWN_FOR
         return waited > (BRIEFLY if now < self._too_many_until else SECONDS_IN_LINE)
+
+    def handle_request(self, req: Any, conn: Any) -> Any:
+        self._thread.turns_away = self._thread.is_late and req.path.startswith(TURNED_AWAY)
+        if self._thread.turns_away:
+            req.force_close()
+        return super().handle_request(req, conn)
+
+    def finish_request(self, conn: Any, fs: Any) -> None:
+        """gunicorn calls this from its main thread when a request is over, and would wait in it for the client."""
+        if fs.cancelled() or (fs.exception() is None and not fs.result()):
+            self._part_with(conn)
+        else:
+            super().finish_request(conn, fs)
+
+    def _part_with(self, conn: Any) -> None:
+        """Close a connection once its client has. Closed at once, it might take the answer with it."""
+        try:
+            conn.sock.shutdown(socket.SHUT_WR)
+        except OSError:  # it is gone already
+            self._close(conn)
+            return
+        conn.sock.settimeout(0)
+        self._parting_until[conn] = clock.monotonic() + SECONDS_TO_PART
+        self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._hear_out, conn))
+
+    def _hear_out(self, conn: Any, sock: socket.socket) -> None:
+        try:
+            has_hung_up = not sock.recv(65536)
+        except BlockingIOError:
+            has_hung_up = False
+        except OSError:
+            has_hung_up = True
+        if has_hung_up:
+            self._close(conn)
+
+    def _close(self, conn: Any) -> None:
+        if self._parting_until.pop(conn, None):
+            self.poller.unregister(conn.sock)
+        self.nr_conns -= 1
+        conn.close()
 
     def notify(self) -> None:
         """gunicorn calls this from its main thread, once a second at least."""
         super().notify()
         now = clock.monotonic()
+        for conn, until in list(self._parting_until.items()):
+            if now > until:
+                self._close(conn)
         for conn, since in list(self._handled_since.items()):
             if now - since > SECONDS_TO_SEND:
                 with suppress(OSError):  # it is over meanwhile

@@ -6,51 +6,75 @@ from typing import Any
 
 import pytest
 
-from config.web_worker import BRIEFLY, KNOWN_FOR, SECONDS_IN_LINE, WebWorker, turn_away
+from config.web_worker import BRIEFLY, KNOWN_FOR, QUICKLY, SECONDS_IN_LINE, WebWorker, turn_away
+
+LONG = 2 * BRIEFLY
 
 
 @pytest.fixture
 def worker() -> WebWorker:
     made: WebWorker = WebWorker.__new__(WebWorker)
-    made._too_many_until = 0.0
+    made._quick_at = made._too_many_until = 0.0
     return made
 
 
-def test_a_burst_is_answered_and_a_line_that_grows_is_cut_short(worker: WebWorker) -> None:
-    assert not worker._is_late(SECONDS_IN_LINE, now=100.0)
+def test_a_burst_is_worked_off_and_a_line_that_stays_long_is_cut_short(worker: WebWorker) -> None:
+    assert not worker._is_late(QUICKLY, now=100.0)
+    assert not worker._is_late(LONG, now=100.0 + SECONDS_IN_LINE)
+    assert worker._is_late(LONG, now=100.01 + SECONDS_IN_LINE)
+    assert not worker._is_late(BRIEFLY, now=100.02 + SECONDS_IN_LINE)
+
+
+def test_a_line_that_was_short_for_a_second_may_grow_again(worker: WebWorker) -> None:
     assert worker._is_late(SECONDS_IN_LINE + 0.01, now=100.0)
-    soon = 100.0 + KNOWN_FOR - 0.01
-    assert worker._is_late(2 * BRIEFLY, now=soon)
-    assert not worker._is_late(BRIEFLY, now=soon)
-    assert not worker._is_late(2 * BRIEFLY, now=100.0 + KNOWN_FOR)
+    assert not worker._is_late(QUICKLY, now=99.9 + KNOWN_FOR)
+    assert worker._is_late(LONG, now=99.99 + KNOWN_FOR)
+    assert not worker._is_late(LONG, now=100.0 + KNOWN_FOR)
 
 
-def answer_of(path: str, *, late: bool, monkeypatch: pytest.MonkeyPatch) -> tuple[str, Any]:
+class Request:
+    """As gunicorn has read it."""
+
+    def __init__(self, path: str) -> None:
+        self.path, self.closes = path, False
+
+    def force_close(self) -> None:
+        self.closes = True
+
+
+def answer_of(path: str, *, late: bool, monkeypatch: pytest.MonkeyPatch) -> tuple[str, Any, bool]:
     """What the worker's application answers, in front of one that knows nothing but its name."""
 
     def load_wsgi(self: Any) -> None:
         self.wsgi = lambda environ, start_response: ["the application"]
 
+    def handle_request(self: Any, req: Request, conn: Any) -> Any:
+        return self.wsgi({"PATH_INFO": req.path}, lambda status, headers: statuses.append(status))
+
+    statuses, request = ["none"], Request(path)
     monkeypatch.setattr("config.web_worker.ThreadWorker.load_wsgi", load_wsgi)
+    monkeypatch.setattr("config.web_worker.ThreadWorker.handle_request", handle_request)
     worker: Any = WebWorker.__new__(WebWorker)
     worker._thread = SimpleNamespace(is_late=late)
     worker.load_wsgi()
-    statuses = ["none"]
-    body = worker.wsgi({"PATH_INFO": path}, lambda status, headers: statuses.append(status))
-    return statuses[-1], body[0]
+    body = worker.handle_request(request, None)
+    return statuses[-1], body[0], request.closes
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/v1/execution-control", "/v1/leases", "/admin/"])
 def test_nobody_else_is_turned_away(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert answer_of(path, late=True, monkeypatch=monkeypatch) == ("none", "the application")
+    answered = answer_of(path, late=True, monkeypatch=monkeypatch)
+    assert answered == ("none", "the application", False)
 
 
 @pytest.mark.parametrize("path", ["/v1/tasks", "/v1/tasks/batch"])
 def test_requests_for_tasks_are(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert answer_of(path, late=False, monkeypatch=monkeypatch) == ("none", "the application")
-    status, body = answer_of(path, late=True, monkeypatch=monkeypatch)
+    in_time = answer_of(path, late=False, monkeypatch=monkeypatch)
+    assert in_time == ("none", "the application", False)
+    status, body, closes = answer_of(path, late=True, monkeypatch=monkeypatch)
     assert status == "503 Service Unavailable"
     assert json.loads(body)["instance"] == path
+    assert closes, "so that it may find a shorter line"
 
 
 def test_the_answer_is_a_problem_like_any_other() -> None:

@@ -1,8 +1,9 @@
-"""Clients that begin a request and never finish it."""
+"""Clients that begin a request and never finish it, or never hang up."""
 
 import signal
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from urllib.parse import urlsplit
 
 import httpx
@@ -45,3 +46,17 @@ def test_a_client_that_never_finishes_its_request_keeps_nobody_from_being_served
         assert httpx.get(f"{address}/healthz", timeout=30).status_code == 200
         answer = slow.makefile("rb").readline()
     assert answer in (b"HTTP/1.1 400 Bad Request\r\n", b"")  # a head alone is not worth an answer
+
+
+def test_clients_that_do_not_hang_up_keep_nobody_from_being_served(address: str) -> None:
+    """gunicorn's main thread would wait for each of them, for two seconds, and hear nobody else."""
+    where, last = (
+        urlsplit(address),
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    )
+    with ExitStack() as lingering:
+        for _ in range(20):
+            connection = socket.create_connection((where.hostname, where.port))
+            lingering.enter_context(connection).sendall(last)
+            assert connection.makefile("rb").readline() == b"HTTP/1.1 200 OK\r\n"
+        assert httpx.get(f"{address}/healthz", timeout=10).status_code == 200
