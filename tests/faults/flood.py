@@ -2,15 +2,18 @@
 
 import json
 import math
+import selectors
 import signal
+import socket
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, RemoteDisconnected
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
+
+import httpx
 
 from scheduling import clock
 from tests.installation import Installation, first_match
@@ -18,14 +21,14 @@ from tests.waiting import until
 
 TENANTS = ("tenant-a", "tenant-b")
 SLEEPER = {"name": "demo.sleep", "payload": {"seconds": 1.0}}
-LIMITS = {"TENANT_MAX_QUEUED": "100", "LEDGER_MAX_QUEUED": "190"}
+TENANT_MAX_QUEUED, LEDGER_MAX_QUEUED = 100, 190
 """So low that each of two tenants meets its own limit, and then both meet that of all."""
 AWAITED = {201, 429, 503}
 
 
 @dataclass
 class Answers:
-    """What one client was told."""
+    """What clients were told."""
 
     seconds: dict[int, list[float]] = field(default_factory=dict)
     """How long each answer took, by its status."""
@@ -47,11 +50,17 @@ class Answers:
 
     def told(self) -> str:
         lines = [
-            f"  {status}: {len(seconds)} answers, p50 {at(seconds, 50):.1f} ms, "
-            f"p99 {at(seconds, 99):.1f} ms, longest {max(seconds) * 1000:.1f} ms"
+            f"  {status}: {len(seconds)} answers, {spread(seconds)}"
             for status, seconds in sorted(self.seconds.items())
         ]
         return "\n".join([*lines, *self.wrong[:10]])
+
+
+def spread(seconds: list[float]) -> str:
+    return (
+        f"p50 {at(seconds, 50):.1f} ms, p99 {at(seconds, 99):.1f} ms, "
+        f"longest {max(seconds) * 1000:.1f} ms"
+    )
 
 
 def at(seconds: list[float], percent: int) -> float:
@@ -60,43 +69,114 @@ def at(seconds: list[float], percent: int) -> float:
     return ranked[math.ceil(percent / 100 * len(ranked)) - 1] * 1000
 
 
-def send(connection: HTTPConnection, tenant: str, answers: Answers) -> int:
-    """Enqueue one task, and note what comes back."""
-    headers = {"Authorization": f"Bearer token-{tenant}", "Content-Type": "application/json"}
-    began_at = clock.monotonic()
-    connection.request("POST", "/v1/tasks", json.dumps(SLEEPER), headers)
-    answer = connection.getresponse()
-    text = answer.read()
-    took = clock.monotonic() - began_at
-    answers.note(answer.status, took, answer.getheader("Retry-After"), text)
-    return answer.status
+def request_of(tenant: str, host: str) -> bytes:
+    """What enqueues one task, as it goes over the wire."""
+    body = json.dumps(SLEEPER)
+    return (
+        f"POST /v1/tasks HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer token-{tenant}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+    ).encode()
+
+
+class Client:
+    """Sends its request again as soon as it has the answer, on one connection for as long as that lives."""
+
+    def __init__(self, tenant: str, address: tuple[str, int]) -> None:
+        self._address = address
+        self._request = request_of(tenant, f"{address[0]}:{address[1]}")
+        self.connect()
+
+    def connect(self) -> None:
+        self.socket = socket.create_connection(self._address, timeout=30)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def send(self) -> None:
+        self._heard, self._sent_at = b"", clock.monotonic()
+        with suppress(ConnectionError):  # the server had closed it meanwhile, and hearing tells
+            self.socket.sendall(self._request)
+
+    def hear(self, answers: Answers) -> bool | None:
+        """Whether the connection is good for another request; None while the answer is not whole."""
+        try:
+            more = self.socket.recv(65536)
+        except ConnectionError:
+            more = b""
+        self._heard += more
+        if not more:
+            return False
+        head, _, body = self._heard.partition(b"\r\n\r\n")
+        fields = {
+            name.lower(): value.strip()
+            for name, _, value in (line.partition(":") for line in head.decode().split("\r\n")[1:])
+        }
+        if len(body) < int(fields.get("content-length", "1")):
+            return None
+        took = clock.monotonic() - self._sent_at
+        answers.note(int(head[9:12]), took, fields.get("retry-after"), body)
+        return fields.get("connection") != "close"
+
+
+class Flood:
+    """Many clients, for all of whom one thread speaks, so that they take little from the server."""
+
+    def __init__(self, selector: selectors.BaseSelector, ends_at: float) -> None:
+        self.answers = Answers()
+        self._selector = selector
+        self._ends_at = ends_at
+
+    def add(self, client: Client) -> None:
+        self._selector.register(client.socket, selectors.EVENT_READ, client)
+        client.send()
+
+    def go_on(self) -> None:
+        """Until the time is over and everybody has an answer."""
+        while self._selector.get_map():
+            for key, _ in self._selector.select():
+                is_good = key.data.hear(self.answers)
+                if is_good is not None:
+                    self._follow(key.data, is_good=is_good)
+
+    def _follow(self, client: Client, *, is_good: bool) -> None:
+        """Whose connection is closed connects again. That is not counted as waiting."""
+        is_over = clock.monotonic() >= self._ends_at
+        if is_good and not is_over:
+            client.send()
+            return
+        self._selector.unregister(client.socket)
+        client.socket.close()
+        if not is_over:
+            client.connect()
+            self.add(client)
 
 
 def flood(url: str, *, clients: int, seconds: float) -> Answers:
-    """From so many clients at once, each of which sends its next request as soon as it has its answer."""
-    where, ends_at = urlsplit(url), clock.monotonic() + seconds
+    """From so many clients at once."""
+    with selectors.DefaultSelector() as selector:
+        together = Flood(selector, clock.monotonic() + seconds)
+        for number in range(clients):
+            together.add(Client(TENANTS[number % len(TENANTS)], address_of(url)))
+        together.go_on()
+    return together.answers
 
-    def go_on(number: int) -> Answers:
-        heard, tenant = Answers(), TENANTS[number % len(TENANTS)]
-        with closing(HTTPConnection(where.hostname or "", where.port, timeout=30)) as connection:
-            while clock.monotonic() < ends_at:
-                try:
-                    send(connection, tenant, heard)
-                except RemoteDisconnected:  # a connection that the server had closed meanwhile
-                    connection.close()
-        return heard
 
-    together = Answers()
-    with ThreadPoolExecutor(clients) as threads:
-        for heard in threads.map(go_on, range(clients)):
-            together.add(heard)
-    return together
+def address_of(url: str) -> tuple[str, int]:
+    where = urlsplit(url)
+    assert where.hostname
+    assert where.port
+    return where.hostname, where.port
 
 
 @contextmanager
-def serving(installation: Installation) -> Iterator[tuple[str, int]]:
+def serving(
+    installation: Installation, *, ledger_max_queued: int = LEDGER_MAX_QUEUED
+) -> Iterator[tuple[str, int]]:
     """Its address, and the process id of `manage.py serve`."""
-    installation.environment |= {"PORT": "0", "LOG_LEVEL": "WARNING", **LIMITS}
+    installation.environment |= {
+        "PORT": "0",
+        "LOG_LEVEL": "WARNING",
+        "TENANT_MAX_QUEUED": str(TENANT_MAX_QUEUED),
+        "LEDGER_MAX_QUEUED": str(ledger_max_queued),
+    }
     with installation.start("serve") as server:
         try:
             yield first_match(r"Listening at: (http://\S+)", server), server.pid
@@ -131,12 +211,12 @@ def own_bytes(pid: int) -> int:
 
 def wait_for_normal_service(url: str) -> float:
     """Until each tenant's task is accepted again; how many seconds that took."""
-    where, began_at = urlsplit(url), clock.monotonic()
-    with closing(HTTPConnection(where.hostname or "", where.port, timeout=30)) as connection:
-        for tenant in TENANTS:
-            until(
-                lambda: send(connection, tenant, Answers()) == 201,  # noqa: B023  # asked at once
-                seconds=60,
-                what=f"for a task of {tenant} to be accepted",
-            )
+    began_at = clock.monotonic()
+    for tenant in TENANTS:
+        until(partial(is_accepted, url, tenant), seconds=60, what=f"for a task of {tenant}")
     return clock.monotonic() - began_at
+
+
+def is_accepted(url: str, tenant: str) -> bool:
+    headers = {"Authorization": f"Bearer token-{tenant}"}
+    return httpx.post(f"{url}/v1/tasks", json=SLEEPER, headers=headers).status_code == 201
