@@ -15,7 +15,7 @@ from tests.chaos.records import Answer
 
 PATIENCE = 40.0
 """Seconds for an answer: longer than a writer of ours waits for its turn."""
-TASKS = {"chaos.work": tasks.work, "chaos.stroll": tasks.stroll}
+TASKS = {"chaos.work": tasks.work, "chaos.stroll": tasks.stroll, "chaos.bill": tasks.bill}
 
 
 class Api(Desk):

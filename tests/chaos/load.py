@@ -17,7 +17,7 @@ from tests.chaos.records import Answer
 
 GAP = 0.06
 """Seconds between two requests of one caller, on average."""
-NAMES = ("chaos.work", "chaos.stroll")
+NAMES = ("chaos.work", "chaos.stroll", "chaos.bill")
 QUEUES = ("default", "mail")
 LENGTHS = {(0.0, 0.02): 62, (0.05, 0.3): 20, (0.4, 1.2): 14, (2.5, 4.5): 4}
 """Ranges of seconds that tasks take, and how often."""

@@ -185,6 +185,8 @@ class Records:
     tasks: Mapping[str, TaskRow] = field(default_factory=dict)
     attempts: Mapping[Token, str] = field(default_factory=dict)
     """Outcomes, as the table of attempts has them."""
+    bills: Sequence[Token] = ()
+    """Rows that were to be committed together with a success of that claim."""
     refusals: int = 0
     zombies: frozenset[int] = frozenset()
     """Processes that never renew."""

@@ -22,6 +22,7 @@ def figures(records: Records) -> Iterator[tuple[str, str]]:
         yield f"  {state}", f"{count:,}"
     yield "attempts started", f"{len(starts(records)):,}"
     yield "attempts that ended well", f"{outcomes['succeeded']:,}"
+    yield "bills, each committed with a success", f"{len(records.bills):,}"
     yield "leases lost", f"{outcomes['lost']:,}"
     yield "  charged though no handler had started", f"{len(never_started(records)):,}"
     yield "claims released", f"{outcomes['released']:,}"

@@ -28,6 +28,8 @@ ENQUEUES = frozenset({"enqueue", "again"})
 HONEST = frozenset({0, 200, 201, 202, 404, 409, 429, 503})
 """Statuses that a request of this load may be answered with, whatever fails. 0: nobody answered."""
 NOTHING_TO_DISCARD = 409
+BILLED = "chaos.bill"
+"""The name of the tasks that settle together with a row of their own."""
 AFTERWARDS = 1.0
 """Seconds after a fault in which it may still be the reason for a lost lease; besides the lease itself."""
 
@@ -102,6 +104,20 @@ def a_success_is_a_handlers(records: Records) -> Iterator[str]:
             yield f"{task_id} is {task.state} with {successes[task_id]} successes"
 
 
+def bills_are_those_of_successes(records: Records) -> Iterator[str]:
+    """What is written in the transaction of a settlement is there exactly if that was committed, and once."""
+    written = Counter(records.bills)
+    due = {
+        token
+        for token, outcome in records.attempts.items()
+        if outcome == "succeeded" and is_billed(records, token.task)
+    }
+    for token in due | written.keys():
+        if written[token] != (token in due):
+            outcome = records.attempts.get(token, "not settled")
+            yield f"{token} is {outcome} and has {written[token]} bills"
+
+
 def allowances_are_kept(records: Records) -> Iterator[str]:
     """Between two redrives a task is charged with no more attempts than it has."""
     charged: Counter[str] = Counter()
@@ -164,6 +180,7 @@ RULES: tuple[Rule, ...] = (
     handlers_run_under_a_claim,
     a_claim_starts_once,
     a_success_is_a_handlers,
+    bills_are_those_of_successes,
     allowances_are_kept,
     cancelled_means_cancelled,
     nothing_starts_while_it_is_paused,
@@ -183,6 +200,11 @@ def discarded(records: Records) -> set[str]:
     """Tasks that the load threw away, or wanted to and was not told how it went."""
     asked = (answer for answer in records.answers if answer.what == "discard")
     return {answer.task for answer in asked if answer.status != NOTHING_TO_DISCARD}
+
+
+def is_billed(records: Records, task_id: str) -> bool:
+    task = records.tasks.get(task_id)
+    return task is not None and task.name == BILLED
 
 
 def starts(records: Records) -> list[Effect]:

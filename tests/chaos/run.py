@@ -17,7 +17,7 @@ from scheduling.models import Pause, Task, WorkerProcess
 from scheduling.models.task import TaskQuerySet
 from scheduling.states import TERMINAL
 from tenants.models import ApiToken, Tenant
-from tests.chaos import effects, plan, remains, witness
+from tests.chaos import bills, effects, plan, remains, witness
 from tests.chaos.cast import Cast, hire
 from tests.chaos.faults import Faults
 from tests.chaos.load import TENANTS, ZOMBIES_TENANT
@@ -73,6 +73,7 @@ def evidence(stage: Stage, cast: Cast, faults: Faults, observer: witness.Observe
         tenants=remains.tenants(),
         tasks=remains.tasks(),
         attempts=remains.attempts(),
+        bills=bills.read(),
         refusals=remains.refusals(),
         zombies=frozenset({os.getpid()}),
         complaints=[*faults.strikes.complaints, *cast.complaints(), *remains.complaints()],
@@ -83,6 +84,7 @@ def lay_out() -> None:
     """Tables, triggers, tenants and tokens."""
     call_command("migrate", interactive=False, verbosity=0)
     witness.install()
+    bills.install()
     for one in (*TENANTS, ZOMBIES_TENANT):
         tenant = Tenant.objects.create(
             slug=one.slug,

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from scheduling.compat import task
 from scheduling.context import Context
+from tests.chaos import bills
 from tests.chaos.effects import note
 from tests.chaos.records import Event
 
@@ -36,6 +37,19 @@ async def stroll(context: Context, seconds: float, fails: int = 0, snoozes: int 
     note(context, Event.START)
     await asyncio.sleep(seconds)
     return finish(context, fails, snoozes)
+
+
+@task(name="chaos.bill", max_attempts=5, backoff=backoff)
+def bill(context: Context, seconds: float, fails: int = 0, snoozes: int = 0) -> int:
+    """The same, and what it leaves is a row that is committed together with its success."""
+    note(context, Event.START)
+    if context.wait(timedelta(seconds=seconds)):
+        note(context, Event.STOP)
+        return 0
+    generation = finish(context, fails, snoozes)
+    with context.settle(generation):
+        bills.write(context)
+    return generation
 
 
 def finish(context: Context, fails: int, snoozes: int) -> int:

@@ -196,6 +196,31 @@ def test_second_success_is_told(story: Story) -> None:
     }
 
 
+def billed(generation: int = 1) -> TaskRow:
+    return replace(row(generation=generation), name=rules.BILLED)
+
+
+def test_bill_that_came_with_a_success_is_right(story: Story) -> None:
+    story.run("a")
+    records = story.records(a=billed())
+    records.bills = [Token("a", 1)]
+
+    assert broken(records) == set()
+
+
+@pytest.mark.parametrize("bills", [[], [1], [2, 2], [1, 2]])
+def test_bill_that_is_missing_twice_there_or_of_a_lost_generation_is_told(
+    story: Story, bills: list[int]
+) -> None:
+    story.claim("a")
+    story.settle("a", 1, "released", "queued")
+    story.run("a", 2)
+    records = story.records(a=billed(generation=2))
+    records.bills = [Token("a", generation) for generation in bills]
+
+    assert broken(records) == {"bills_are_those_of_successes"}
+
+
 def test_attempt_past_the_allowance_is_told(story: Story) -> None:
     for generation in (1, 2):
         story.claim("a", generation)
