@@ -1,10 +1,9 @@
 """Owns what one client may cost the others: the server has few threads, and they are everybody's.
 
 A thread that reads from a client who sends nothing, or a byte now and then, would wait as long as that
-client likes; a handful of such clients, and nobody is served. A proxy in front that takes in requests
-whole keeps most of them away.
-
-One that has its answer and does not hang up would be waited for by the thread that listens to all the others.
+client likes, and so would one that writes to a client who does not read; a handful of such clients, and nobody
+is served. A proxy in front that takes in requests and answers whole keeps most of them away. A client that has
+its answer and does not hang up would be waited for by the one thread that listens to all the others.
 
 Requests that find all threads taken stand in line. A burst makes it long, and is worked off. More than can be
 answered make it stay long, and everybody late; then whoever asks for tasks and has stood in it for more than a
@@ -12,10 +11,12 @@ moment is turned away, which takes a tenth of the time. Nobody else is: health, 
 remote workers are no flood. Who is turned away may find a process with a shorter line by connecting again.
 """
 
+import errno
 import json
 import os
 import selectors
 import socket
+import struct
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
@@ -30,6 +31,11 @@ from scheduling.api.v1.kinds import Kind
 
 SECONDS_TO_SEND = float(os.environ.get("WEB_SECONDS_TO_SEND", "20"))
 """For the head and the body of a request together, from its first byte on."""
+
+SECONDS_TO_READ = float(os.environ.get("WEB_SECONDS_TO_READ", "20"))
+"""For any part of its answer; who takes nothing for so long is not told the rest."""
+PATIENCE_OF_WRITES = struct.pack("ll", int(SECONDS_TO_READ), int(SECONDS_TO_READ % 1 * 1_000_000))
+"""The same, as the kernel takes it: a timeval."""
 
 SECONDS_TO_PART = 2.0
 """For a client to hang up once it has the last answer on its connection."""
@@ -83,6 +89,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
         self._thread.is_late = self._is_late(now - self._in_line_since.pop(conn, now), now)
         self._thread.turns_away = False
         try:
+            conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, PATIENCE_OF_WRITES)
             return super().handle(conn)
         finally:
             del self._handled_since[conn]
@@ -98,7 +105,10 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
         self._thread.turns_away = self._thread.is_late and req.path.startswith(TURNED_AWAY)
         if self._thread.turns_away:
             req.force_close()
-        return super().handle_request(req, conn)
+        try:
+            return super().handle_request(req, conn)
+        except BlockingIOError as error:  # which gunicorn would log as a fault of ours
+            raise BrokenPipeError(errno.EPIPE, "The client takes nothing.") from error
 
     def finish_request(self, conn: Any, fs: Any) -> None:
         """gunicorn calls this from its main thread when a request is over, and would wait in it for the client."""

@@ -1,4 +1,4 @@
-"""Clients that begin a request and never finish it, or never hang up."""
+"""Clients that begin a request and never finish it, that do not read what they asked for, or never hang up."""
 
 import signal
 import socket
@@ -27,6 +27,7 @@ def address(installation: Installation) -> Iterator[str]:
         "WEB_CONCURRENCY": "1",
         "WEB_THREADS": "1",
         "WEB_SECONDS_TO_SEND": "0.1",
+        "WEB_SECONDS_TO_READ": "0.1",
     }
     with installation.start("serve") as server:
         try:
@@ -46,6 +47,15 @@ def test_a_client_that_never_finishes_its_request_keeps_nobody_from_being_served
         assert httpx.get(f"{address}/healthz", timeout=30).status_code == 200
         answer = slow.makefile("rb").readline()
     assert answer in (b"HTTP/1.1 400 Bad Request\r\n", b"")  # a head alone is not worth an answer
+
+
+def test_a_client_that_does_not_read_its_answers_keeps_nobody_from_being_served(
+    address: str,
+) -> None:
+    where, long = urlsplit(address), b"GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with socket.create_connection((where.hostname, where.port)) as deaf:
+        deaf.sendall(100 * long)  # answers that no buffer takes
+        assert httpx.get(f"{address}/healthz", timeout=30).status_code == 200
 
 
 def test_clients_that_do_not_hang_up_keep_nobody_from_being_served(address: str) -> None:
