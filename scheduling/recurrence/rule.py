@@ -104,8 +104,8 @@ class Recurrence:
 
     @property
     def _interval(self) -> tuple[timedelta, datetime]:
-        assert self.every is not None
-        assert self.anchor is not None
+        assert self.every is not None  # nosec B101  # for the type checker
+        assert self.anchor is not None  # nosec B101  # for the type checker
         return self.every, self.anchor
 
 

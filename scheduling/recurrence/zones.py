@@ -97,13 +97,13 @@ def wall(zone: ZoneInfo, instant: datetime) -> datetime:
 def offset(zone: ZoneInfo, instant: datetime) -> timedelta:
     """How far the zone is ahead of UTC at an instant."""
     ahead = instant.astimezone(zone).utcoffset()
-    assert ahead is not None
+    assert ahead is not None  # nosec B101  # for the type checker
     return ahead
 
 
 def _offset_by_wall(zone: ZoneInfo, wall: datetime, fold: int) -> timedelta:
     ahead = zone.utcoffset(wall.replace(fold=fold))
-    assert ahead is not None
+    assert ahead is not None  # nosec B101  # for the type checker
     return ahead
 
 
