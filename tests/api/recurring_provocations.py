@@ -9,7 +9,7 @@ from django.db import OperationalError
 
 from scheduling.api.v1.kinds import Kind
 from scheduling.models import RecurringTask
-from tests.api.provocations import (
+from tests.api.refusals import (
     ADMITTED,
     EVERYBODY,
     NOBODYS,

@@ -15,8 +15,8 @@ from scheduling.api.v1.openapi import document, examples
 from scheduling.api.v1.problems import MEDIA_TYPE
 from tenants.models import Tenant
 from tests.api import provocations, recurring_provocations
-from tests.api.kit import JSON, Api
-from tests.api.provocations import Outcome, Provocation
+from tests.api.kit import JSON, Api, problem
+from tests.api.refusals import NOBODYS, Outcome, Provocation
 from tests.api.stage import PLACES, Call, Exchange, Stage, steadied, told
 
 TABLE = {**provocations.TABLE, **recurring_provocations.TABLE}
@@ -81,6 +81,20 @@ def test_problems_that_belong_to_no_operation(
     stage: Stage, kind: Kind, method: str, path: str
 ) -> None:
     compare("problems", kind.slug, steadied(Api(stage.secret()).send(method, path).json()))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", document()["paths"])
+def test_methods_that_are_not_documented_are_refused_with_those_that_are(
+    stage: Stage, path: str
+) -> None:
+    taken = {method.upper() for method in document()["paths"][path]}
+    address = path.format(task_id=NOBODYS, recurring_task_id=NOBODYS)
+    for method in {"GET", "POST", "PUT", "PATCH", "DELETE"} - taken:
+        answer = Api(stage.secret()).send(method, address)
+        assert problem(answer) == (405, "method-not-allowed"), method
+        allowed = set(answer["Allow"].split(", "))
+        assert allowed == taken | {"OPTIONS"} | ({"HEAD"} if "GET" in taken else set())
 
 
 @pytest.mark.django_db
