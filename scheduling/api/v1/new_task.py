@@ -8,10 +8,10 @@ from uuid import UUID
 
 from rest_framework.request import Request
 
-from scheduling import enqueueing, registry, remote, tracing
+from scheduling import enqueueing, tracing
 from scheduling.errors import InvalidTask
 from scheduling.ledger.values import NewTask
-from scheduling.ledger_task import LedgerTask
+from scheduling.making import task_meant
 from scheduling.models import Schedule, Task
 from tenants.models import Tenant
 
@@ -53,16 +53,6 @@ def new_task(
 def trace_context(request: Request) -> str | None:
     """The span that is current here, where requests are traced; else that of the client. What is invalid counts as none."""
     return tracing.current() or tracing.valid(request.META.get("HTTP_TRACEPARENT"))
-
-
-def task_meant(name: object, queue: object) -> LedgerTask:
-    """What is to be run: one of the tasks that are offered, or whatever the workers of a remote queue know."""
-    if remote.is_remote(queue):
-        return remote.task_called(name)
-    task = registry.exposed(name) if isinstance(name, str) else None
-    if task is None:
-        raise InvalidTask({"name": "is not the name of a task that can be enqueued here"})
-    return task
 
 
 def as_stored(new: NewTask, owner: Tenant, task_id: UUID, created_at: datetime) -> Task:

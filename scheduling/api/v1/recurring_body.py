@@ -6,21 +6,18 @@
 from collections.abc import Mapping, Set
 from copy import copy
 from dataclasses import MISSING, fields
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from scheduling import enqueueing
-from scheduling.api.v1.new_task import task_meant
 from scheduling.errors import InvalidTask
 from scheduling.instants import parse_instant
 from scheduling.ledger.recurring.form import EDITABLE, RULE, fill
 from scheduling.ledger.recurring.values import NewRecurring
+from scheduling.making import OF_THE_TASK, what_is_made
 from scheduling.models import RecurringTask
 from scheduling.recurrence import Recurrence
 from tenants.models import Tenant
 
-OF_THE_TASK = ("queue", "priority", "max_attempts", "timeout_seconds")
-"""What a task declares, and a recurring task may say otherwise."""
 WHAT_IS_MADE = frozenset({"task_name", "payload", "deadline_seconds", *OF_THE_TASK})
 INSTANTS = ("anchor", "starts_at", "ends_at")
 USUAL: Mapping[str, Any] = {
@@ -39,7 +36,7 @@ def new_recurring(body: Mapping[str, Any], owner: Tenant) -> NewRecurring:
     paused = given.pop("paused", False)
     if not isinstance(paused, bool):
         faults["paused"] = "must be true or false"
-    made, more = what_is_made(given, owner)
+    made, more = what_is_made(given)
     whole = {"name": None, "task_name": None, **USUAL, **given, **made}
     faults |= more | faults_of(RecurringTask(), keeping(whole))
     if faults:
@@ -56,7 +53,7 @@ def changes_of(body: Mapping[str, Any], row: RecurringTask) -> dict[str, Any]:
     if not WHAT_IS_MADE.isdisjoint(changes):
         now = {field: getattr(row, field) for field in WHAT_IS_MADE}
         given = {field: value for field, value in {**now, **body}.items() if value is not None}
-        made, more = what_is_made(given, row.tenant)
+        made, more = what_is_made(given)
         changes |= {field: made[field] for field in made.keys() & changes.keys()}
         faults |= more
     faults |= faults_of(copy(row), changes)
@@ -94,28 +91,6 @@ def instant_in(value: object, field: str) -> datetime | None:
     if value is None:
         return None
     return parse_instant(value if isinstance(value, str) else "", field)
-
-
-def what_is_made(given: Mapping[str, Any], owner: Tenant) -> tuple[dict[str, Any], dict[str, str]]:
-    """The options of the tasks to be made, those that are not given as the task declares them; and what is wrong."""
-    arguments = given.get("payload", {})
-    if not isinstance(arguments, dict):
-        return {}, {"payload": "must be an object"}
-    options = {option: given.get(option) for option in OF_THE_TASK}
-    try:
-        task = task_meant(given.get("task_name"), given.get("queue"))
-        new = enqueueing.new_task(task, (), arguments, tenant_id=owner.pk, **options)
-    except InvalidTask as error:
-        return {}, {
-            "task_name" if field == "name" else field: fault
-            for field, fault in error.errors.items()
-        }
-    made = {option: getattr(new, option) for option in OF_THE_TASK}
-    if isinstance(task.deadline, timedelta):
-        made["deadline_seconds"] = task.deadline.total_seconds()
-    return made | {
-        "deadline_seconds": given.get("deadline_seconds", made.get("deadline_seconds"))
-    }, {}
 
 
 def faults_of(row: RecurringTask, values: Mapping[str, Any]) -> dict[str, str]:
