@@ -14,7 +14,8 @@ from benchmarks.acts.loading import chunks, complete, prepare, run, stored_uuid
 from scheduling import clock, ledger
 from scheduling.audit import Via
 from scheduling.ledger.minutes import minute_of
-from scheduling.models import Lane, OperatorAction, Throughput, WorkerProcess
+from scheduling.models import Lane, OperatorAction, Throughput, Tick, WorkerProcess
+from scheduling.policies import TickOutcome
 from scheduling.states import DeadReason, Outcome, Readiness, TaskState
 from tenants.models import ApiToken, Tenant
 
@@ -67,6 +68,7 @@ def build(tenants: int, succeeded: int, dead: int, ready: int, future: int) -> N
     _queued(succeeded + dead + ready, future, owners, Readiness.NOT_DUE, "later")
     lanes.update(readiness=Readiness.READY)
     _minutes()
+    _recurring()
     _surroundings()
     complete()
 
@@ -125,6 +127,33 @@ def _minutes() -> None:
             )
             for pk in Tenant.objects.values_list("pk", flat=True)
             for turn in range(BUSY_MINUTES)
+        ),
+        batch_size=500,
+    )
+
+
+def _recurring() -> None:
+    """Every tenth tenant has a recurring task with a long past."""
+    now = clock.now()
+    rows = [
+        ledger.create_recurring(
+            ledger.NewRecurring(
+                tenant_id=pk, name="nightly", task_name="reports.build", cron="0 3 * * *"
+            ),
+            now=now,
+        )
+        for pk in Tenant.objects.order_by("pk").values_list("pk", flat=True)[::10][:1000]
+    ]
+    Tick.objects.bulk_create(
+        (
+            Tick(
+                recurring=row,
+                at=now - timedelta(minutes=minute + 1),
+                outcome=TickOutcome.COALESCED,
+                decided_at=now,
+            )
+            for row in rows[-60:]
+            for minute in range(1000)
         ),
         batch_size=500,
     )

@@ -6,7 +6,7 @@ Pages read the tables and call the ledger's verbs; they write nothing themselves
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
 
-from scheduling.admin import audit, deadletters, pauses, tasks, workers
+from scheduling.admin import audit, deadletters, pauses, recurring, tasks, workers
 from scheduling.admin.audit import Audited
 from scheduling.admin.site import console
 from scheduling.admin.tenants import AuditedTenants
@@ -34,4 +34,4 @@ console.register(ApiToken, AuditedTokens)
 console.register(User, AuditedUsers)
 console.register(Group, AuditedGroups)
 
-__all__ = ["audit", "console", "deadletters", "pauses", "tasks", "workers"]
+__all__ = ["audit", "console", "deadletters", "pauses", "recurring", "tasks", "workers"]

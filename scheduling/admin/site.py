@@ -20,12 +20,21 @@ from scheduling import clock
 from scheduling.admin import charts, dashboard, sign_in
 from scheduling.admin.notices import notices
 from scheduling.admin.series import Period
-from scheduling.models import DeadLetter, Lane, OperatorAction, Pause, Task, WorkerProcess
+from scheduling.models import (
+    DeadLetter,
+    Lane,
+    OperatorAction,
+    Pause,
+    RecurringTask,
+    Task,
+    WorkerProcess,
+)
 from tenants.models import ApiToken, Tenant
 
 PAGES: tuple[tuple[type[Model], str], ...] = (
     (Task, "Tasks"),
     (DeadLetter, "Dead letters"),
+    (RecurringTask, "Recurring"),
     (Pause, "Kill switch"),
     (Tenant, "Tenants"),
     (ApiToken, "Tokens"),

@@ -140,7 +140,7 @@ def _standing(task: Task, now: datetime) -> dict[str, Any]:
 
 
 def _found(object_id: str) -> Task:
-    tasks = Task.objects.select_related("tenant", "schedule__lane", "lease")
+    tasks = Task.objects.select_related("tenant", "schedule__lane", "lease", "tick__recurring")
     try:
         return tasks.get(pk=UUID(object_id))
     except (ValueError, Task.DoesNotExist) as error:

@@ -17,8 +17,11 @@ LOOKING = {
 OPERATING = {
     ("scheduling", "pause", "change_pause"): "Can change pause",
     ("scheduling", "recurringtask", "add_recurringtask"): "Can add recurring task",
+    ("scheduling", "recurringtask", "backfill_recurringtask"): "Can backfill recurring tasks",
     ("scheduling", "recurringtask", "change_recurringtask"): "Can change recurring task",
     ("scheduling", "recurringtask", "delete_recurringtask"): "Can delete recurring task",
+    ("scheduling", "recurringtask", "pause_recurringtask"): "Can pause and resume recurring tasks",
+    ("scheduling", "recurringtask", "run_recurringtask"): "Can run recurring tasks now",
     ("scheduling", "task", "cancel_task"): "Can cancel tasks",
     ("scheduling", "task", "discard_task"): "Can discard dead letters",
     ("scheduling", "task", "redrive_task"): "Can redrive dead letters",

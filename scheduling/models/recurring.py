@@ -126,10 +126,16 @@ class RecurringTask(models.Model):
 
     class Meta:
         ordering: ClassVar = ["tenant", "name"]
+        permissions: ClassVar = [
+            ("pause_recurringtask", "Can pause and resume recurring tasks"),
+            ("run_recurringtask", "Can run recurring tasks now"),
+            ("backfill_recurringtask", "Can backfill recurring tasks"),
+        ]
         indexes: ClassVar = [
             models.Index(
                 fields=["fires_at"], name="recurring_fires", condition=Q(fires_at__isnull=False)
             ),
+            models.Index(fields=["tenant", "id"], name="recurring_of_tenant"),
         ]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["tenant", "name"], name="recurring_tenant_name"),

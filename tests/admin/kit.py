@@ -21,6 +21,7 @@ Page: TypeAlias = "_MonkeyPatchedWSGIResponse"
 TASKS = "/admin/scheduling/task/"
 DEAD_LETTERS = "/admin/scheduling/deadletter/"
 PAUSES = "/admin/scheduling/pause/"
+RECURRING = "/admin/scheduling/recurringtask/"
 
 
 def ago(**length: float) -> datetime:

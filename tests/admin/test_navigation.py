@@ -17,6 +17,7 @@ def test_an_operator_is_offered_everything(operator: Client) -> None:
         "Dashboard",
         "Tasks",
         "Dead letters",
+        "Recurring",
         "Kill switch",
         "Tenants",
         "Tokens",

@@ -10,9 +10,21 @@ from django.test import Client
 
 from scheduling import clock, ledger
 from scheduling.admin import sweep
-from scheduling.models import Task
+from scheduling.models import RecurringTask, Task
 from tenants.models import ApiToken, Tenant
-from tests.admin.kit import DEAD_LETTERS, PAUSES, TASKS, Page, bury, page, put, text_of, worker
+from tests.admin.kit import (
+    DEAD_LETTERS,
+    PAUSES,
+    RECURRING,
+    TASKS,
+    Page,
+    bury,
+    page,
+    put,
+    text_of,
+    worker,
+)
+from tests.ledger.recurring.kit import recurring
 
 pytestmark = pytest.mark.ledger
 
@@ -57,6 +69,9 @@ def pages(operator: Client, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch) -
     (waiting,) = put(tenant_a, name=HOSTILE % "waiting", due_at=clock.now() + timedelta(hours=1))
     ledger.pause(name=HOSTILE % "paused", reason=HOSTILE % "reason", by=HOSTILE % "by")
     token, _ = ApiToken.objects.issue(tenant=tenant_a, name=HOSTILE % "token")
+    recurs = recurring(tenant_a, now=clock.now())
+    hostile = ("name", "task_name", "queue", "disabled_reason")
+    RecurringTask.objects.update(fires_at=None, **{field: HOSTILE % field for field in hostile})
     Tenant.objects.update(name=HOSTILE % "tenant")
     worker()
     addresses = [
@@ -70,6 +85,10 @@ def pages(operator: Client, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch) -
         f"{DEAD_LETTERS}redrive-all/?name={HOSTILE % 'name'}",
         PAUSES,
         f"{PAUSES}add/",
+        RECURRING,
+        f"{RECURRING}add/?name={HOSTILE % 'name'}",
+        f"{RECURRING}preview/?cron={HOSTILE % 'cron'}",
+        *(f"{RECURRING}{recurs.pk}/{what}/" for what in ("change", "edit", "pause", "backfill")),
         "/admin/tenants/tenant/",
         f"/admin/tenants/tenant/{tenant_a.pk}/change/",
         "/admin/tenants/apitoken/",

@@ -6,13 +6,14 @@ The day comes first, hour by hour, then the last hour by the minute, then how th
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
+from typing import Any
 from uuid import UUID, uuid4
 
 from scheduling import audit, ledger, payload
 from scheduling.audit import Actor, Via
 from scheduling.ledger.values import Claim, Fail, Failure, NewTask, Settlement, Succeed, Verdict
 from scheduling.ledger.workers import Registration
-from scheduling.models import Task
+from scheduling.models import RecurringTask, Task
 from tenants.models import ApiToken, Scope, Tenant
 
 MARIA = Actor("maria", Via.CONSOLE)
@@ -54,6 +55,35 @@ NAMES = {
     "images.resize": "default",
     "webhooks.post": "default",
 }
+RECURRING: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
+    (
+        "acme",
+        "nightly-report",
+        "reports.build",
+        {"cron": "30 2 * * MON-FRI", "timezone": "Europe/Berlin"},
+    ),
+    ("acme", "invoices", "invoices.send", {"cron": "*/10 * * * *", "timezone": "Europe/Berlin"}),
+    ("globex", "month-end", "reports.build", {"cron": "0 0 L * *", "timezone": "Pacific/Chatham"}),
+    ("globex", "thumbnails", "images.resize", {"every_seconds": 900, "overlap": "allow"}),
+    (
+        "initech",
+        "partner-sync",
+        "webhooks.post",
+        {"cron": "*/5 * * * *", "timezone": "America/New_York"},
+    ),
+    (
+        "umbrella",
+        "weekly-digest",
+        "mail.deliver",
+        {"cron": "0 9 * * FRI", "timezone": "America/Sao_Paulo"},
+    ),
+    (
+        "stark",
+        "inventory",
+        "reports.build",
+        {"cron": "0 */2 * * *", "timezone": "Australia/Lord_Howe"},
+    ),
+)
 ERRORS = (
     ("ConnectTimeout", "api.partner.example did not answer within 10 s", "webhooks.post"),
     ("SMTPServerDisconnected", "Connection unexpectedly closed", "mail.deliver"),
@@ -72,6 +102,7 @@ class Demo:
 
     def build(self) -> None:
         self._tokens()
+        self._recurring()
         for hours in range(23, 1, -1):
             busy = 28 + 40 * (1 - abs(12 - hours) / 12)
             self._round(self.now - timedelta(hours=hours), busy, wait=0.4)
@@ -82,14 +113,17 @@ class Demo:
             if minutes == 12:
                 self._redrive()
         self._now()
+        self._pause_one()
 
         Tenant.objects.update(rate_per_second=50, rate_burst=500)
 
     def _round(self, at: datetime, times: float, wait: float) -> None:
-        """Everybody enqueues something, and nearly all of it is done shortly after."""
+        """Everybody enqueues something, what recurs is fired, and nearly all of it is done shortly after."""
         for customer in CUSTOMERS:
             count = round(self.chance.gauss(customer.per_minute * times, 1.5))
             ledger.enqueue([self._new(customer.slug) for _ in range(count)], now=at)
+        while (fired := ledger.fire_due(now=at)).fired or fired.looked_at:
+            pass
         for seconds in (wait, 15, 30, 45, 58):
             self._work(at + timedelta(seconds=seconds))
 
@@ -169,6 +203,24 @@ class Demo:
         picked = [task.pk for task in dead]
         ledger.redrive(picked, now=self._ago(700))
         audit.record(MARIA, "redrive", "3 dead letters", tasks=picked, done=3, now=self._ago(700))
+
+    def _recurring(self) -> None:
+        """What everybody has done again and again, since yesterday."""
+        for slug, name, task, rule in RECURRING:
+            new = ledger.NewRecurring(
+                tenant_id=self.tenants[slug].pk,
+                name=name,
+                task_name=task,
+                queue=NAMES[task],
+                payload={"kind": name, "locale": "en"},
+                **rule,
+            )
+            ledger.create_recurring(new, now=self.now - timedelta(hours=23, minutes=30))
+
+    def _pause_one(self) -> None:
+        digest = RecurringTask.objects.get(name="weekly-digest")
+        reason = "Their mail server refuses us; they are on it."
+        ledger.pause_recurring(digest.pk, paused=True, reason=reason, now=self._ago(1_500))
 
     def _tokens(self) -> None:
         for tenant in self.tenants.values():

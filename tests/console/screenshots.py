@@ -52,6 +52,16 @@ def tenant(slug: str) -> Callable[[], str]:
     return address
 
 
+def recurring(name: str, page: str) -> Callable[[], str]:
+    def address() -> str:
+        from scheduling.models import RecurringTask
+
+        row = RecurringTask.objects.get(name=name)
+        return f"/admin/scheduling/recurringtask/{row.pk}/{page}/"
+
+    return address
+
+
 PICTURES = (
     Picture("dashboard", at("/admin/")),
     Picture("dashboard-dark", at("/admin/?period=day"), DARK),
@@ -60,6 +70,9 @@ PICTURES = (
     Picture("tenant-phone", tenant("acme"), TALL_PHONE, is_whole=False),
     Picture("task", dead_task),
     Picture("dead-letters", at("/admin/scheduling/deadletter/"), is_whole=False),
+    Picture("recurring", at("/admin/scheduling/recurringtask/")),
+    Picture("recurring-task", recurring("partner-sync", "change"), is_whole=False),
+    Picture("recurring-form", recurring("nightly-report", "edit"), is_whole=False),
     Picture("kill-switch", at("/admin/scheduling/pause/")),
 )
 
