@@ -7,7 +7,7 @@ ten thousand tenants cost little more than fifty.
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -45,6 +45,7 @@ from scheduling.models import (
 from scheduling.states import Readiness
 from tenants.models import Tenant
 
+LATELY = timedelta(minutes=10)
 LOOKED_AT = 50
 """Tenants in each respect."""
 SHOWN = 50
@@ -106,7 +107,7 @@ def _who_needs_a_look(now: datetime) -> QuerySet[Tenant]:
     fill = Cast("unfinished", FloatField()) / F("max_queued")
     full = unfinished.filter(max_queued__isnull=False).order_by(fill.desc())
     busy = Lease.objects.order_by().values("tenant").annotate(count=Count("*")).order_by("-count")
-    minutes = Throughput.objects.filter(minute__gt=now - HOUR).order_by().values("tenant")
+    minutes = Throughput.objects.filter(minute__gt=now - LATELY).order_by().values("tenant")
     failing = minutes.annotate(failed=Sum("dead") + Sum("retried")).order_by("-failed")
     kinds = (
         Pause.objects.in_force(now).filter(tenant__isnull=False).order_by("since").values("tenant"),

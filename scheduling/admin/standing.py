@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import Count, Q, Sum
 
-from scheduling.admin.dashboard import late_lanes
+from scheduling.admin.dashboard import LATELY, late_lanes
 from scheduling.admin.figures import Row, concerns
 from scheduling.admin.series import Period, Slot
 from scheduling.admin.series import read as read_series
@@ -17,7 +17,6 @@ from scheduling.ledger.survey import LaneFigures, TenantFigures, survey_of
 from scheduling.models import Lease, Pause, Task, Throughput
 from tenants.models import Tenant
 
-LATELY = timedelta(minutes=10)
 SHARERS_SHOWN = 6
 """Of those who run most, of those who ran most, and of those who wait longest."""
 TASKS_READ = 2_000
