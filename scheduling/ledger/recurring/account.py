@@ -64,13 +64,13 @@ def account(
     for row in rows:
         if left <= 0:
             break
+        look = Look(now, row.pk in busy, row.pk in have_waiting, before_their_jitter)
         task = None if row.is_silent else task_or_disable(row, now)
-        if task or (row.is_silent and silent_ones_too):
-            look = Look(now, row.pk in busy, row.pk in have_waiting, before_their_jitter)
-            made = _plan(row, look)
-            plans += [made] if made else []
-            wanted += [(tick, task) for tick in made.fire] if made and task else []
-            left -= made.looked_at if made else 0
+        made = _plan(row, look) if task or (row.is_silent and silent_ones_too) else None
+        if made:
+            plans.append(made)
+            left -= made.looked_at
+            wanted += [(tick, task) for tick in made.fire if task]
     fired = _write(plans, wanted, now)
     save_standing([row for row in rows if row.pk in disabled or not row.disabled_reason])
     return Account(fired, {made.row.pk for made in plans if made.goes_on})

@@ -130,8 +130,12 @@ def _cancel_what_is_in_the_way(now: datetime) -> None:
     recurring_ids = set(waits.values_list("recurring_id", flat=True)[:CONSIDERED])
     if not recurring_ids:
         return
+    newer = waits.filter(recurring=OuterRef("recurring"), at__gt=OuterRef("at"))
     in_the_way = Tick.objects.open().filter(
-        recurring__in=recurring_ids, task__state__in=UNFINISHED, task__cancel_requested_at=None
+        Exists(newer),  # in one look: what waited a moment ago may be the task that is found now
+        recurring__in=recurring_ids,
+        task__state__in=UNFINISHED,
+        task__cancel_requested_at=None,
     )
     cancel(list(in_the_way.values_list("task__pk", flat=True)[:CONSIDERED]), now=now)
 

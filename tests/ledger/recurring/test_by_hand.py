@@ -104,3 +104,13 @@ def test_a_range_that_runs_backwards_is_none(tenant_a: Tenant) -> None:
     row = recurring(tenant_a)
     with pytest.raises(InvalidTask, match="end"):
         ledger.backfill(row.pk, at(2), at(1), now=at(3))
+
+
+def test_a_backfill_cancels_nothing_that_is_newer(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a, overlap="cancel_other")
+    fire(at(60))
+    start_one(at(60))
+    ledger.backfill(row.pk, at(-120), at(-60), now=at(61))
+    fire(at(62))
+    assert Task.objects.get().cancel_requested_at is None
+    assert outcomes(row) == {"fired": 1, "waits": 2}
