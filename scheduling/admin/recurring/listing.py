@@ -52,7 +52,7 @@ class RecurringChangeList(CursorChangeList):
     """Of a state or a name no index tells, so a page looks at so many rows and no more, and says how to go on."""
 
     def get_results(self, request: HttpRequest) -> None:
-        cursor, among = self.cursor(request), self._among()
+        cursor, among = self.cursor(request), self._among(request)
         rows = self.queryset
         if cursor is not None:
             rows, among = rows.filter(pk__lt=cursor), among.filter(pk__lt=cursor)
@@ -70,11 +70,13 @@ class RecurringChangeList(CursorChangeList):
             row.strip = drawn[row.pk]
         self.show(request, shown)
 
-    def _among(self) -> QuerySet[RecurringTask]:
+    def _among(self, request: HttpRequest) -> QuerySet[RecurringTask]:
         """What an index gives in this order: all of them, or those of the tenant that is asked for."""
         among = RecurringTask.objects.order_by("-pk")
-        slug = self.params.get("tenant")
-        return among.filter(tenant__slug=slug) if slug else among
+        for spec in self.filter_specs:
+            if isinstance(spec, TenantFilter):
+                among = spec.queryset(request, among)
+        return among
 
 
 @admin.register(RecurringTask, site=console)
