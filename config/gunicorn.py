@@ -27,17 +27,19 @@ WAIT_SECONDS = float(os.environ.get("WEB_WAIT_SECONDS", "0.5"))
 
 
 def when_ready(_: object) -> None:
-    """Refuse to fork while a database connection is open: children would share its handle.
-
-    What is loaded by now stays for good. Looking through it for garbage would stop every thread of a child for
-    a tenth of a second now and then, and give it a copy of the memory that it has in common with the others.
-    """
+    """Refuse to fork while a database connection is open: children would share its handle."""
     opened = [one.alias for one in connections.all(initialized_only=True) if one.connection]
     if opened:
         raise RuntimeError(
             f"A database connection was opened before the fork: {', '.join(opened)}."
             " Something that is imported at start-up queries the database; let it wait for a request."
         )
+    keep_what_is_loaded()
+
+
+def keep_what_is_loaded() -> None:
+    """For good. Looking through it for garbage would stop every thread of a child for a tenth of a second now and
+    then, and give it a copy of the memory that it has in common with the others."""
     gc.collect()
     gc.freeze()
 

@@ -90,6 +90,7 @@ class TestClaiming:
             "timeout_seconds": 60.0,
             "deadline": None,
             "idempotency_key": None,
+            "traceparent": None,
         }
 
     def test_unnamed_arguments_of_python_callers_come_under_args(

@@ -20,7 +20,7 @@ def test_the_server_refuses_to_fork_while_a_connection_is_open() -> None:
 
 
 def test_children_do_not_look_for_garbage_in_what_all_have_loaded() -> None:
-    gunicorn.when_ready(None)
+    gunicorn.keep_what_is_loaded()
     try:
         assert gc.get_freeze_count() > 100_000
     finally:
