@@ -5,12 +5,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from pytest_django import DjangoDbBlocker
 
 from scheduling import tables
 from scheduling.ledger import check
 from tenants.models import Tenant
 from tests.installation import Installation, empty_postgres
+
+if settings.DATABASES["default"]["ENGINE"] != "scheduling.sqlite":
+    # What knows of no database is tested once.
+    collect_ignore_glob = ["scheduling/test_*.py", "benchmarks/test_*.py", "test_docs.py"]
 
 
 @pytest.fixture(scope="session")
