@@ -4,24 +4,22 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
-from uuid import UUID
+from typing import NamedTuple
 
 from django.db.models import Count, Q, Sum
 
+from scheduling.admin import failures
 from scheduling.admin.dashboard import LATELY, late_lanes
+from scheduling.admin.failures import Failures
 from scheduling.admin.figures import Row, concerns
 from scheduling.admin.series import Period, Slot
 from scheduling.admin.series import read as read_series
 from scheduling.ledger.survey import LaneFigures, TenantFigures, survey_of
-from scheduling.models import Lease, Pause, Task, Throughput
+from scheduling.models import Lease, Pause, Throughput
 from tenants.models import Tenant
 
 SHARERS_SHOWN = 6
 """Of those who run most, of those who ran most, and of those who wait longest."""
-TASKS_READ = 2_000
-DEAD_READ = 500
-FAILURES_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +64,6 @@ class Sharer:
         """It waits, not for itself, and was given less than it is worth."""
         got = max(self.running.share, self.run_seconds.share)
         return self.row.is_kept_waiting and got < self.worth.share
-
-
-@dataclass(frozen=True, slots=True)
-class Failures:
-    """Failures with one error, of tasks of one name."""
-
-    name: str
-    error: str
-    message: str
-    """Of the latest."""
-    count: int
-    dead: int
-    latest: UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +121,7 @@ def read(tenant_id: int, pauses: list[Pause], now: datetime, period: Period) -> 
     return Standing(
         row=rows[tenant_id],
         sharers=_sharers(tenant_id, rows, lately),
-        failures=_failures(tenant),
+        failures=failures.of(tenant),
         slots=slots,
         last_hour=last_hour,
     )
@@ -228,33 +213,3 @@ def _sharers(tenant_id: int, rows: Mapping[int, Row], lately: Mapping[int, _Done
             )
         )
     return sorted(sharers, key=lambda one: (-one.running.share, -one.run_seconds.share))
-
-
-def _failures(tenant: Tenant) -> list[Failures]:
-    """Among its latest tasks and its latest dead letters, the most frequent first."""
-    tasks = Task.objects.filter(tenant=tenant).order_by("-pk")
-    latest, dead = tasks[:TASKS_READ], tasks.dead()[:DEAD_READ]
-    failed = {
-        row[0]: row[1:]
-        for which in (latest, dead)
-        for row in which.values_list("pk", "name", "error", "dead_reason")
-        if row[2] is not None  # asked of the database, it might walk far to find so many
-    }
-    groups: dict[tuple[str, str], list[tuple[UUID, str, bool]]] = {}
-    for pk in sorted(failed, reverse=True):
-        name, error, reason = failed[pk]
-        told: Mapping[str, Any] = error if isinstance(error, dict) else {}
-        found = groups.setdefault((name, str(told.get("class", ""))), [])
-        found.append((pk, str(told.get("message", "")), bool(reason)))
-    failures = [
-        Failures(
-            name=name,
-            error=error,
-            message=found[0][1],
-            count=len(found),
-            dead=sum(is_dead for _, _, is_dead in found),
-            latest=found[0][0],
-        )
-        for (name, error), found in groups.items()
-    ]
-    return sorted(failures, key=lambda one: -one.count)[:FAILURES_SHOWN]

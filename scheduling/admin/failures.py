@@ -1,0 +1,56 @@
+"""Reads what failed of a tenant's latest tasks, grouped by error and name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from scheduling.models import Task
+from tenants.models import Tenant
+
+TASKS_READ = 2_000
+DEAD_READ = 500
+SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """Failures with one error, of tasks of one name."""
+
+    name: str
+    error: str
+    message: str
+    """Of the latest."""
+    count: int
+    dead: int
+    latest: UUID
+
+
+def of(tenant: Tenant) -> list[Failures]:
+    """Among its latest tasks and its latest dead letters, the most frequent first."""
+    tasks = Task.objects.filter(tenant=tenant).order_by("-pk")
+    latest, dead = tasks[:TASKS_READ], tasks.dead()[:DEAD_READ]
+    failed = {
+        row[0]: row[1:]
+        for which in (latest, dead)
+        for row in which.values_list("pk", "name", "error", "dead_reason")
+        if row[2] is not None  # asked of the database, it might walk far to find so many
+    }
+    groups: dict[tuple[str, str], list[tuple[UUID, str, bool]]] = {}
+    for pk in sorted(failed, reverse=True):
+        name, error, reason = failed[pk]
+        told: Mapping[str, Any] = error if isinstance(error, dict) else {}
+        found = groups.setdefault((name, str(told.get("class", ""))), [])
+        found.append((pk, str(told.get("message", "")), bool(reason)))
+    grouped = [
+        Failures(
+            name=name,
+            error=error,
+            message=found[0][1],
+            count=len(found),
+            dead=sum(is_dead for _, _, is_dead in found),
+            latest=found[0][0],
+        )
+        for (name, error), found in groups.items()
+    ]
+    return sorted(grouped, key=lambda one: -one.count)[:SHOWN]
