@@ -191,7 +191,9 @@ def test_a_query_that_says_something_twice_is_refused(api_a: Api, address: str) 
 def test_a_query_that_nobody_reads_is_refused_and_nothing_is_done(
     api_a: Api, method: str, address: str
 ) -> None:
-    body = {"name": "demo.echo"} if address.startswith("/v1/tasks?") else {"filter": {}}
+    body: dict[str, Any] = (
+        {"name": "demo.echo"} if address.startswith("/v1/tasks?") else {"filter": {}}
+    )
     answer = api_a.send(method, address, body if method == "POST" else "")
     assert answer.status_code == 400
     assert not Task.objects.exists()
