@@ -72,7 +72,7 @@ class RecurringChangeList(CursorChangeList):
 
     def _among(self, request: HttpRequest) -> QuerySet[RecurringTask]:
         """What an index gives in this order: all of them, or those of the tenant that is asked for."""
-        among = RecurringTask.objects.order_by("-pk")
+        among: QuerySet[RecurringTask] = RecurringTask.objects.order_by("-pk")
         for spec in self.filter_specs:
             if isinstance(spec, TenantFilter):
                 among = spec.queryset(request, among)
