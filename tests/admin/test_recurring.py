@@ -319,6 +319,19 @@ def test_an_edit_is_refused_when_somebody_else_was_faster_and_nothing_typed_is_l
     assert again(row).cron == "0 4 * * *"
 
 
+def test_an_edit_of_one_that_lay_paused_is_made_in_short_transactions(
+    operator: Client, tenant_a: Tenant
+) -> None:
+    """So what was caught up with stays, though the edit is refused."""
+    recurring(tenant_a, name="other", now=clock.now())
+    row = recurring(tenant_a, now=ago(days=1), paused=True)
+    typed = typed_into(row, operator)
+    assert "already" in errors_of(operator.post(of(row, "edit"), typed | {"name": "other"}))["name"]
+    assert row.reached_at < again(row).reached_at < ago(hours=1)
+    assert operator.post(of(row, "edit"), typed | {"queue": "mail"}).status_code == 302
+    assert (again(row).queue, recorded()) == ("mail", ["edit queue"])
+
+
 # The preview
 
 
@@ -410,6 +423,16 @@ def test_running_now_makes_one_task_and_links_to_it(operator: Client, tenant_a: 
     refused = text_of(operator.post(of(row, "run")))
     assert f"allows one run at a time, and task {made.pk} is not over." in refused
     assert recorded() == ["run now"]
+
+
+def test_running_now_asks_the_one_in_the_way_to_stop_where_that_is_the_policy(
+    operator: Client, tenant_a: Tenant
+) -> None:
+    row = recurring(tenant_a, overlap="cancel_other", now=clock.now())
+    operator.post(of(row, "run"))
+    (claim,) = take(now=clock.now())
+    assert f"task {claim.task_id} is not over." in text_of(operator.post(of(row, "run")))
+    assert Task.objects.get(pk=claim.task_id).cancel_requested_at
 
 
 def test_a_backfill_is_shown_before_it_is_done(operator: Client, tenant_a: Tenant) -> None:

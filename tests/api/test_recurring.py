@@ -11,6 +11,7 @@ from scheduling.ledger import NewRecurring
 from scheduling.models import OperatorAction, RecurringTask, Task
 from tenants.models import ApiToken, Scope, Tenant
 from tests.api.kit import Api, Response, faults, problem
+from tests.ledger.kit import take
 
 pytestmark = [pytest.mark.django_db, pytest.mark.ledger]
 
@@ -259,6 +260,19 @@ class TestEditing:
         row = create(api_a)
         assert problem(patch(api_a, row, {"name": "other"}, if_match="*")) == (409, "name-taken")
 
+    def test_one_that_lay_paused_is_caught_up_with_in_short_transactions(
+        self, api_a: Api, tenant_a: Tenant
+    ) -> None:
+        """Else an edit holds up everybody; so what was caught up with stays, though the edit is refused."""
+        kept_since(tenant_a, clock.now(), name="other")
+        row = kept_since(tenant_a, clock.now() - timedelta(days=60), paused=True)
+        address = f"{PATH}/{row.pk}"
+        assert problem(api_a.send("PATCH", address, {"name": "other"}, if_match="*")) == (409, "name-taken")  # fmt: skip
+        assert row.reached_at < RecurringTask.objects.get(pk=row.pk).reached_at
+        assert not OperatorAction.objects.exists()
+        assert api_a.send("PATCH", address, {"priority": 5}, if_match="*").status_code == 200
+        assert OperatorAction.objects.get().verb == "edit"
+
 
 class TestDeleting:
     def test_it_is_gone_and_its_tasks_stay(self, api_a: Api, tenant_a: Tenant) -> None:
@@ -315,6 +329,13 @@ class TestRunningByHand:
         refused = api_a.post(address)
         assert problem(refused) == (409, "overlapping")
         assert refused.json()["task_id"] == task["id"]
+
+    def test_the_one_in_the_way_is_asked_to_stop_where_that_is_the_policy(self, api_a: Api) -> None:
+        address = f"{PATH}/{create(api_a, overlap='cancel_other')['id']}/run"
+        api_a.post(address)
+        [claim] = take(now=clock.now())
+        assert problem(api_a.post(address)) == (409, "overlapping")
+        assert Task.objects.get(pk=claim.task_id).cancel_requested_at
 
     def test_a_range_is_looked_at_and_then_made_up_for(self, api_a: Api, tenant_a: Tenant) -> None:
         now = clock.now().replace(minute=30, second=0, microsecond=0)

@@ -1,7 +1,10 @@
 """Firing by many at once, and beside whatever else is done to a recurring task: each tick makes one task."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -9,15 +12,34 @@ from scheduling import ledger
 from scheduling.errors import Changed, Overlapping, UnknownRecurring
 from scheduling.models import RecurringTask, Task, Tick
 from tenants.models import Tenant
+from tests import waiting
 from tests.ledger.kit import at
 from tests.ledger.recurring.kit import again, fire, outcomes, recurring, told, work_off
-from tests.races.kit import Session, many_at_once, roll_back
+from tests.races.kit import LONGEST, Session, many_at_once, roll_back
 from tests.races.processes import processes_at_once
 from tests.races.work import fire_minute_by_minute
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
 
 NO_LIMITS = {"max_queued": None, "rate_per_second": None}
+
+
+@contextmanager
+def held_open(session: Session, verb: Callable[..., object]) -> Iterator[None]:
+    """The verb is done there, by a transaction of its own that commits at the end of the block."""
+    is_done, may_commit = Event(), Event()
+
+    def hold(_: object) -> None:
+        is_done.set()
+        assert may_commit.wait(LONGEST)
+
+    doing = session.start(partial(verb, beside=hold))
+    waiting.until(lambda: is_done.is_set() or doing.done(), what="for the verb to be done")
+    try:
+        yield
+    finally:
+        may_commit.set()
+    doing.result(LONGEST)
 
 
 def test_five_processes_make_exactly_one_task_of_each_tick(
@@ -76,8 +98,8 @@ def test_an_edit_waits_for_a_firing_and_finds_its_tick_accounted_for(tenant_a: T
 def test_of_two_edits_of_one_edition_the_second_is_told(tenant_a: Tenant) -> None:
     row = recurring(tenant_a)
     with Session() as one, Session() as two:
-        with one.transaction():
-            one.do(partial(ledger.edit_recurring, row.pk, {"priority": 1}, version=row.version))
+        first = partial(ledger.edit_recurring, row.pk, {"priority": 1}, version=row.version)
+        with held_open(one, first):
             edit = partial(ledger.edit_recurring, row.pk, {"priority": 2}, version=row.version)
             second = two.start(edit)
             two.wait_for_a_lock_or(second)
@@ -89,8 +111,8 @@ def test_of_two_edits_of_one_edition_the_second_is_told(tenant_a: Tenant) -> Non
 def test_a_firing_finds_a_row_as_the_edit_left_it(tenant_a: Tenant) -> None:
     row = recurring(tenant_a)
     with Session() as one, Session() as two:
-        with one.transaction():
-            one.do(partial(ledger.edit_recurring, row.pk, {"cron": "*/5 * * * *"}, now=at(59)))
+        edit = partial(ledger.edit_recurring, row.pk, {"cron": "*/5 * * * *"}, now=at(59))
+        with held_open(one, edit):
             firing = two.start(partial(ledger.fire_due, now=at(60)))
             two.wait_for_a_lock_or(firing)
         assert firing.result().fired == 0

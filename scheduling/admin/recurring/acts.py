@@ -93,9 +93,10 @@ def _resume(request: HttpRequest, row: RecurringTask, reason: str) -> str:
 
 
 def _run(request: HttpRequest, row: RecurringTask, reason: str) -> SafeString:
-    with transaction.atomic():
-        task_id = ledger.run_now(row.pk)
-        record(request, Act.RUN_NOW, row, reason=reason, tasks=[task_id])
+    def on_record(made: UUID) -> None:
+        record(request, Act.RUN_NOW, row, reason=reason, tasks=[made])
+
+    task_id = ledger.run_now(row.pk, beside=on_record)
     address = reverse("admin:scheduling_task_change", args=[task_id])
     return format_html('Made <a href="{}">task {}</a>.', address, task_id)
 

@@ -1,11 +1,11 @@
 """Making up for instants that have passed without a task: the range, then what it would do, then the verb."""
 
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 
@@ -27,7 +27,7 @@ USUAL = timedelta(days=1)
 HOW = {
     "skip": "They are run one after the other, each when the one before is over.",
     "buffer_one": "They are run one after the other, each when the one before is over.",
-    "cancel_other": "They are run one after the other; what is under way is cancelled for them.",
+    "cancel_other": "They are run one after the other, each when the one before is over; none is cancelled.",
     "allow": "They are made at once, and may run at the same time.",
 }
 """By what the overlap policy is."""
@@ -83,17 +83,12 @@ def _would(form: RangeForm, row: RecurringTask) -> Backfilled | None:
 
 def _backfill(request: HttpRequest, row: RecurringTask, form: RangeForm, reason: str) -> str:
     asked = form.cleaned_data
-    with transaction.atomic():
-        done = ledger.backfill(row.pk, asked["start"], asked["end"])
-        record(
-            request,
-            Act.BACKFILL,
-            row,
-            reason=reason,
-            done=len(done.missing),
-            note=f"{exact(asked['start'])} to {exact(asked['end'])}",
-        )
-    return said(done)
+    note = f"{exact(asked['start'])} to {exact(asked['end'])}"
+
+    def on_record(missing: Sequence[datetime]) -> None:
+        record(request, Act.BACKFILL, row, reason=reason, done=len(missing), note=note)
+
+    return said(ledger.backfill(row.pk, asked["start"], asked["end"], beside=on_record))
 
 
 def said(done: Backfilled) -> str:

@@ -102,11 +102,12 @@ def _create(request: HttpRequest, form: RecurringForm) -> RecurringTask | None:
 def _edit(request: HttpRequest, form: RecurringForm, row: RecurringTask) -> RecurringTask:
     """Raises Changed, or NameTaken."""
     version = form.cleaned_data["version"] or 0
-    with transaction.atomic():
-        edited = ledger.edit_recurring(row.pk, form.asked, version=version)
+
+    def on_record(edited: RecurringTask) -> None:
         changed = sorted(name for name in EDITABLE if getattr(row, name) != getattr(edited, name))
         record(request, Act.EDIT, edited, note=", ".join(changed))
-    return edited
+
+    return ledger.edit_recurring(row.pk, form.asked, version=version, beside=on_record)
 
 
 def _form_page(

@@ -1,6 +1,7 @@
 """`/v1/recurring-tasks`: create, list, look, edit, delete, pause, resume."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -90,9 +91,8 @@ class RecurringTaskView(RecurringView):
         row = self.found(recurring_task_id)
         version = version_meant(request, row.version, needed=True)
         changes = changes_of(self.json_object(), row)
-        with transaction.atomic():
-            edited = ledger.edit_recurring(row.pk, changes, version=version)
-            self.record_one("edit", edited, note=", ".join(sorted(changes)))
+        record = partial(self.record_one, "edit", note=", ".join(sorted(changes)))
+        edited = ledger.edit_recurring(row.pk, changes, version=version, beside=record)
         return self.answer(edited)
 
     def delete(self, request: Request, recurring_task_id: str) -> Response:

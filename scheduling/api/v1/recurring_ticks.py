@@ -1,9 +1,10 @@
 """`/v1/recurring-tasks/{id}`, by its ticks: run now, backfill, what became of each, and which come next."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, ClassVar
+from uuid import UUID
 
-from django.db import transaction
 from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -36,9 +37,11 @@ class RunNowView(RecurringView):
     def post(self, request: Request, recurring_task_id: str) -> Response:
         row = self.found(recurring_task_id)
         reason = parsed(Why, self.json_object_if_any())["reason"]
-        with transaction.atomic():
-            task_id = ledger.run_now(row.pk)
-            self.record_one("run now", row, reason=reason, tasks=[task_id])
+
+        def record(made: UUID) -> None:
+            self.record_one("run now", row, reason=reason, tasks=[made])
+
+        task_id = ledger.run_now(row.pk, beside=record)
         task = stored(task_id, self.caller.tenant)
         told = detail(task, caller=self.caller, now=clock.now())
         return Response(told, status=201, headers={"Location": reverse("task", args=[task_id])})
@@ -55,15 +58,12 @@ class BackfillView(RecurringView):
         start, end, limit = asked["start"], asked["end"], asked["limit"]
         if asked["preview"]:
             return Response(backfilled(ledger.backfill_preview(row.pk, start, end, limit=limit)))
-        with transaction.atomic():
-            done = ledger.backfill(row.pk, start, end, limit=limit)
-            self.record_one(
-                "backfill",
-                row,
-                reason=asked["reason"],
-                done=len(done.missing),
-                note=f"{instant(start)} to {instant(end)}",
-            )
+
+        def record(missing: Sequence[datetime]) -> None:
+            note = f"{instant(start)} to {instant(end)}"
+            self.record_one("backfill", row, reason=asked["reason"], done=len(missing), note=note)
+
+        done = ledger.backfill(row.pk, start, end, limit=limit, beside=record)
         return Response(backfilled(done))
 
 

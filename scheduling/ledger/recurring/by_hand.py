@@ -1,5 +1,6 @@
 """Runs that somebody asks for: one now, or those of a range that has passed."""
 
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from itertools import takewhile
 from uuid import UUID
@@ -24,17 +25,23 @@ BACKFILL_MOST = 1000
 """Instants that one call looks at."""
 
 
-def run_now(recurring_id: UUID, *, now: datetime | None = None) -> UUID:
+def run_now(
+    recurring_id: UUID,
+    *,
+    now: datetime | None = None,
+    beside: Callable[[UUID], object] | None = None,
+) -> UUID:
     """Make a task of it at once; its id. Also while it is paused or disabled: somebody asks for it.
 
     It is no tick of the rule, and shifts none; a later tick finds it unfinished as it would any other.
     Raises UnknownRecurring, what enqueueing raises, and Overlapping while one is not over and may not be overlapped;
-    with `cancel_other` that one has been asked to stop by then.
+    with `cancel_other` that one has been asked to stop by then, in a transaction of its own, so the caller has none
+    open. `beside` is called in the one that makes the task, with its id.
     """
     capacity.require_room()
     now = now or dialect().now()
     _cancel_others(recurring_id, now)
-    with transaction.atomic():
+    with transaction.atomic(durable=True):
         row = locked(recurring_id)
         look_back([row], now)
         _require_turn(row)
@@ -48,7 +55,9 @@ def run_now(recurring_id: UUID, *, now: datetime | None = None) -> UUID:
             raise limits[row.tenant_id]
         tick.save()
         save_standing([row])
-    assert tick.task_id is not None  # nosec B101  # for the type checker
+        assert tick.task_id is not None  # nosec B101  # for the type checker
+        if beside:
+            beside(tick.task_id)
     return tick.task_id
 
 
@@ -84,18 +93,20 @@ def backfill(
     *,
     limit: int = BACKFILL_MOST,
     now: datetime | None = None,
+    beside: Callable[[Sequence[datetime]], object] | None = None,
 ) -> Backfilled:
     """Make up for instants from `start` to `end`, both included, for which there is no task: by the rule as it is now.
 
     Only for what was accounted for as passed; the rest is left to the rule. They fire at once as far as the
     tenant's limits and the overlap policy allow, and wait for their turn otherwise, for as long as it takes. Asking
-    twice makes nothing twice. Raises UnknownRecurring, and InvalidTask for a range that is none.
+    twice makes nothing twice. They are kept in one transaction, in which `beside` is called with them, and fire in
+    others, so the caller has none open. Raises UnknownRecurring, and InvalidTask for a range that is none.
     """
     if end < start:
         raise InvalidTask({"end": "must not be earlier than start"})
     capacity.require_room()
     now = now or dialect().now()
-    with transaction.atomic():
+    with transaction.atomic(durable=True):
         row = locked(recurring_id)
         missing, left_alone, goes_on_from = _missing(row, start, end, limit)
         Tick.objects.bulk_create(
@@ -103,6 +114,8 @@ def backfill(
             for at in missing
         )
         wake.after_commit(wake.TICK)
+        if beside:
+            beside(missing)
     release_of(recurring_id, now)
     fired = _fired(row, missing)
     waiting = [at for at in missing if at not in set(fired)]

@@ -1,6 +1,6 @@
 """Creating, editing and deleting recurring tasks."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from uuid import UUID
@@ -55,15 +55,18 @@ def edit_recurring(
     version: int | None = None,
     now: datetime | None = None,
     declaration: Mapping[str, object] | None = None,
+    beside: Callable[[RecurringTask], object] | None = None,
 ) -> RecurringTask:
     """Change fields, all or none. What has come by then is accounted for by the rule as it was.
 
     A changed rule holds for the instants after now. What was wrong with a disabled row is mended by this.
+    A row that lay still for long is caught up with in several transactions, so the caller has none open. `beside`
+    is called in the last, with the row as it was edited: for what is to be there exactly when the edit is.
     Raises UnknownRecurring, Changed for another version than the current one, InvalidTask, or NameTaken.
     """
     now = now or dialect().now()
     while True:
-        with transaction.atomic():
+        with transaction.atomic(durable=True):
             row = locked(recurring_id)
             require_version(row, version)
             if not catch_up(row, now, before_their_jitter=not TIMING.isdisjoint(changes)):
@@ -73,6 +76,8 @@ def edit_recurring(
                 row.declared_in_code, row.declaration = True, dict(declaration)
             _save(row)
             wake.after_commit(wake.TICK)
+            if beside:
+                beside(row)
             return row
 
 
@@ -117,8 +122,11 @@ def retire_recurring(recurring_id: UUID, *, now: datetime | None = None) -> None
 
 
 def delete_recurring(recurring_id: UUID, *, version: int | None = None) -> None:
-    """Delete it with its ticks; the tasks that they made stay. Raises UnknownRecurring, Changed, DeclaredInCode."""
-    with transaction.atomic():
+    """Delete it with its ticks; the tasks that they made stay. Raises UnknownRecurring, Changed, DeclaredInCode.
+
+    Its ticks may be many, and go in several transactions, so the caller has none open.
+    """
+    with transaction.atomic(durable=True):
         row = locked(recurring_id)
         require_version(row, version)
         if row.declared_in_code:

@@ -125,8 +125,13 @@ def _unfinished() -> QuerySet[Tick]:
 
 
 def _cancel_what_is_in_the_way(now: datetime) -> None:
-    """Of `cancel_other`. Asked for again when whoever asked first died before that was committed."""
-    waits = _active(Tick.objects.waiting()).filter(recurring__overlap=Overlap.CANCEL_OTHER)
+    """Of `cancel_other`, for ticks of the rule; those of a backfill run one after the other, and cancel nothing.
+
+    Asked for again when whoever asked first died before that was committed.
+    """
+    waits = _active(Tick.objects.waiting()).filter(
+        origin=Origin.RULE, recurring__overlap=Overlap.CANCEL_OTHER
+    )
     recurring_ids = set(waits.values_list("recurring_id", flat=True)[:CONSIDERED])
     if not recurring_ids:
         return

@@ -1,12 +1,15 @@
 """Runs that somebody asks for beside the rule."""
 
+from collections.abc import Callable
+
 import pytest
+from django.db import transaction
 
 from scheduling import ledger
 from scheduling.errors import InvalidTask, LimitExceeded, Overlapping
 from scheduling.models import RecurringTask, Task, Tick
 from tenants.models import Tenant
-from tests.ledger.kit import START, at
+from tests.ledger.kit import START, at, run
 from tests.ledger.recurring.kit import again, fire, outcomes, recurring, start_one, told, work_off
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
@@ -104,6 +107,51 @@ def test_a_range_that_runs_backwards_is_none(tenant_a: Tenant) -> None:
     row = recurring(tenant_a)
     with pytest.raises(InvalidTask, match="end"):
         ledger.backfill(row.pk, at(2), at(1), now=at(3))
+
+
+def test_a_backfill_cancels_none_of_its_own_tasks(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a, overlap="cancel_other", now=at(600))
+    ledger.backfill(row.pk, at(60), at(180), now=at(601))
+    for second in (602, 605, 608):
+        claim = start_one(at(second))
+        fire(at(second + 1))
+        assert Task.objects.get(pk=claim.task_id).cancel_requested_at is None
+        run([claim], now=at(second + 2))
+        fire(at(second + 2))
+    assert outcomes(row) == {"fired": 3}
+    assert set(Task.objects.values_list("state", flat=True)) == {"succeeded"}
+
+
+def test_what_takes_several_transactions_is_not_let_into_one(tenant_a: Tenant) -> None:
+    """What it commits on the way would be lost with it, and everybody else kept waiting."""
+    row = recurring(tenant_a)
+    verbs: list[Callable[[], object]] = [
+        lambda: ledger.edit_recurring(row.pk, {"priority": 1}, now=at(1)),
+        lambda: ledger.run_now(row.pk, now=at(1)),
+        lambda: ledger.backfill(row.pk, at(-120), at(-60), now=at(1)),
+        lambda: ledger.delete_recurring(row.pk),
+    ]
+    for verb in verbs:
+        with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
+            verb()
+    assert (again(row).version, Tick.objects.count()) == (1, 0)
+
+
+def test_what_cannot_be_put_on_record_is_not_done(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a)
+
+    def fails(_: object) -> None:
+        raise OSError("no room for the record")
+
+    verbs: list[Callable[[], object]] = [
+        lambda: ledger.edit_recurring(row.pk, {"priority": 1}, now=at(1), beside=fails),
+        lambda: ledger.run_now(row.pk, now=at(1), beside=fails),
+        lambda: ledger.backfill(row.pk, at(-120), at(-60), now=at(1), beside=fails),
+    ]
+    for verb in verbs:
+        with pytest.raises(OSError, match="no room"):
+            verb()
+    assert (again(row).version, Tick.objects.count(), Task.objects.count()) == (1, 0, 0)
 
 
 def test_a_backfill_cancels_nothing_that_is_newer(tenant_a: Tenant) -> None:
