@@ -54,6 +54,16 @@ class Field:
         for item in text.split(","):
             self._check_item(item)
 
+    def values(self, item: str) -> list[int]:
+        """What an item of this grammar stands for, ascending: a value, a range, or either it or `*` with a step."""
+        span, _, step = item.partition("/")
+        start, dash, end = (
+            (str(self.low), "-", str(self.high)) if span == "*" else span.partition("-")
+        )
+        low = self._number(start, item)
+        high = self._number(end, item) if dash else low
+        return list(range(low, high + 1, int(step or 1)))
+
     def _check_star(self, text: str) -> None:
         if text == "*":
             return
@@ -106,19 +116,18 @@ class Field:
 
 MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
-FIELDS = (
-    Field("minute", 0, 59),
-    Field("hour", 0, 23),
-    Field("day of month", 1, 31, also=re.compile("L")),
-    Field("month", 1, 12, MONTHS),
-    Field(
-        "day of week",
-        0,
-        7,
-        DAYS,
-        re.compile(f"[0-7]L|({'|'.join(DAYS)})L|([0-7]|{'|'.join(DAYS)})#[1-5]"),
-    ),
+MINUTE = Field("minute", 0, 59)
+HOUR = Field("hour", 0, 23)
+DAY_OF_MONTH = Field("day of month", 1, 31, also=re.compile("L"))
+MONTH = Field("month", 1, 12, MONTHS)
+DAY_OF_WEEK = Field(
+    "day of week",
+    0,
+    7,
+    DAYS,
+    re.compile(f"[0-7]L|({'|'.join(DAYS)})L|([0-7]|{'|'.join(DAYS)})#[1-5]"),
 )
+FIELDS = (MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from scheduling.recurrence import cron as crontab
 from scheduling.recurrence import walks, words, zones
-from scheduling.recurrence.errors import InvalidRecurrence
+from scheduling.recurrence.errors import InvalidRecurrence, shown
 from scheduling.recurrence.walks import Dst, Instant
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -44,7 +44,7 @@ class Recurrence:
         if (self.cron is None) == (self.every is None):
             raise InvalidRecurrence("cron", "give exactly one of cron and every_seconds")
         if self.cron is not None:
-            put(self, "cron", crontab.parse(self.cron).text)
+            put(self, "cron", self._checked_cron(self.cron))
             if self.anchor is not None:
                 raise InvalidRecurrence(
                     "anchor", "belongs to every_seconds, and this rule has a cron expression"
@@ -53,6 +53,15 @@ class Recurrence:
             put(self, "every", _checked_interval(self.every))
             put(self, "anchor", self.anchor or EPOCH)
         self._check_window()
+
+    def _checked_cron(self, expression: str) -> str:
+        cron = crontab.parse(expression)
+        if cron.names_intervals and walks.never_runs(cron, self.zone):
+            raise InvalidRecurrence(
+                "cron",
+                f"{shown(cron.text)} never fires in {self.timezone}: the clocks leave out each time that it names",
+            )
+        return cron.text
 
     def _check_window(self) -> None:
         if self.ends_at is None:

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from itertools import count
+from functools import lru_cache
+from itertools import count, takewhile
 from zoneinfo import ZoneInfo
 
 from scheduling.recurrence import zones
@@ -19,6 +20,11 @@ from scheduling.recurrence.cron import Cron
 _SECOND = timedelta(seconds=1)
 _LONGEST_JUMP = timedelta(days=1, hours=2)
 """No clocks were ever put back by more: a day, on some islands, when the date line moved."""
+
+_EVERY_YEAR_BEGINS = datetime(2101, 1, 1)  # noqa: DTZ001  # wall-clock time: of no zone
+_EVERY_YEAR_ENDS = datetime(2129, 1, 1)  # noqa: DTZ001
+"""In these 28 years each date falls on each weekday that it can, 29 February too, so they stand for all that follow. They
+lie beyond the jumps that zone data lists one by one, for some zones up to 2087: here a zone has one rule for every year."""
 
 
 class Dst(StrEnum):
@@ -95,6 +101,18 @@ def real_intervals(cron: Cron, zone: ZoneInfo, start: datetime) -> Iterator[Inst
             reached, upcoming = upcoming, next(times, None)
         if upcoming is None:
             return
+
+
+@lru_cache(maxsize=4096)
+def never_runs(cron: Cron, zone: ZoneInfo) -> bool:
+    """Whether the clocks of a zone leave out each time of a rule of intervals, year after year.
+
+    Of any other rule this knows with the first time it looks at. For a year that repeats, a rule that does run is
+    never silent for longer than 40 of them, because 29 February may be a Sunday no sooner: so every walk ends.
+    """
+    times = cron.after(_EVERY_YEAR_BEGINS - _SECOND)
+    soon = takewhile(lambda wall: wall < _EVERY_YEAR_ENDS, times)
+    return all(zones.is_left_out(zone, wall) for wall in soon)
 
 
 def interval(

@@ -89,6 +89,11 @@ def comes_twice(zone: ZoneInfo, wall: datetime) -> bool:
     return _offset_by_wall(zone, wall, 0) > _offset_by_wall(zone, wall, 1)
 
 
+def is_left_out(zone: ZoneInfo, wall: datetime) -> bool:
+    """Whether a jump of the clocks keeps them from ever showing this time."""
+    return _offset_by_wall(zone, wall, 0) < _offset_by_wall(zone, wall, 1)
+
+
 def wall(zone: ZoneInfo, instant: datetime) -> datetime:
     """What the clocks show at an instant, without a zone."""
     return instant.astimezone(zone).replace(tzinfo=None, fold=0)

@@ -1,5 +1,7 @@
 """Cron expressions: what is one, and what is not. Field by field, nothing is guessed."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,6 +85,67 @@ def test_what_is_refused_and_why(expression: str, complaint: str) -> None:
     assert refused.value.field == "cron"
     assert complaint in refused.value.message
     assert len(refused.value.message) < 200
+
+
+@pytest.mark.parametrize(
+    ("expression", "in_words"),
+    [
+        ("0 0 13 * FRI", "At 00:00, on day 13 of the month, or on Friday"),
+        ("0 0 1-31/10 * MON-FRI", "At 00:00, on days 1, 11, 21 and 31 of the month, or on Monday through Friday"),
+        ("0 0 */10 * MON", "At 00:00, on days 1, 11, 21 and 31 of the month, if that is a Monday"),
+        ("0 0 */30 * 1#1,5L", "At 00:00, on days 1 and 31 of the month, if that is the first Monday of the month or the last Friday of the month"),
+        ("0 9 * * 5L,1#2", "At 09:00, on the last Friday of the month and the second Monday of the month"),
+        ("0 9 L,15 * *", "At 09:00, on day 15 and the last day of the month"),
+        ("0 9 1-5,20 * *", "At 09:00, on days 1 through 5 and 20 of the month"),
+        ("* * 29 2 */7", "Every minute, on day 29 of the month, if that is a Sunday, only in February"),
+        ("0 0 13 * */1", "At 00:00, on day 13 of the month"),
+        ("0 0 * * 0,7", "At 00:00, only on Sunday"),
+        ("0 9 * * MON,WED-FRI", "At 09:00, only on Monday and Wednesday through Friday"),
+        ("0 3,10-20/5 * */5 *", "At 03:00, 10:00, 15:00 and 20:00, only in January, June, and November"),
+        ("0,5-9/2 3 * JAN-MAR,12 *", "At 0, 5, 7, and 9 minutes past the hour, at 03:00, only in January, February, March, and December"),
+    ],
+)  # fmt: skip
+def test_what_it_says_in_words_is_what_it_does(expression: str, in_words: str) -> None:
+    assert Recurrence(cron=expression).in_words() == in_words
+
+
+NEVER_IN = [
+    ("*/30 2 * 3 SUNL", "Europe/Berlin"),
+    ("* 2 25-31 3 */7", "Europe/Berlin"),
+    ("*/30 2 * 3 SUN#2", "America/New_York"),
+    ("*/30 0 2-8 9 */7", "America/Santiago"),
+]
+
+
+@pytest.mark.parametrize(("expression", "zone"), NEVER_IN)
+def test_an_interval_that_the_clocks_leave_out_every_time_is_refused(
+    expression: str, zone: str
+) -> None:
+    assert Recurrence(cron=expression, timezone="UTC").first()
+    with pytest.raises(InvalidRecurrence, match=f"never fires in {zone}") as refused:
+        Recurrence(cron=expression, timezone=zone)
+    assert refused.value.field == "cron"
+
+
+@pytest.mark.parametrize(
+    ("expression", "zone"),
+    [
+        ("*/30 2 24-31 3 */7", "Europe/Berlin"),  # on 24 March, when that is a Sunday
+        ("* 2 29 2 */7", "Europe/Berlin"),
+        ("*/30 2 * 10 SUN#1", "Australia/Lord_Howe"),  # at half past: the jump is half an hour
+        ("*/30 2 * 3 SUNL", "Africa/Casablanca"),
+        ("*/30 2 * 10 SUNL", "Europe/Berlin"),
+    ],
+)
+def test_an_interval_that_the_clocks_leave_out_at_times_is_accepted(
+    expression: str, zone: str
+) -> None:
+    rule = Recurrence(cron=expression, timezone=zone)
+    for year in range(2027, 9900, 400):
+        start = datetime(year, 1, 1, tzinfo=UTC)
+        found = rule.first(start)
+        assert found
+        assert found.at - start < timedelta(days=366 * 41)
 
 
 @given(st.text(max_size=60) | st.text(alphabet="0123456789*/,-#L \tMONJAN", max_size=40))
