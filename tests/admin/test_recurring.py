@@ -229,6 +229,7 @@ def test_what_is_typed_is_kept_tidily(operator: Client, tenant_a: Tenant) -> Non
         ("starts_at", "2027-03-28T02:30:00", "must be a date and time with a zone"),
         ("starts_at", "2027-W12-7", "must be a date and time with a zone"),
         ("ends_at", "2020-01-01", "must be a date and time with a zone"),
+        ("ends_at", "2020-01-01T00:00:00Z", "leaves the rule no instant from now on"),
         ("overlap", "often", "must be one of skip, buffer_one, allow, cancel_other"),
         ("catchup", "some", "must be one of none, one, all"),
         ("catchup_window_seconds", "-1", "must be from 0 to"),

@@ -103,6 +103,8 @@ class TestCreating:
             ({"cron": "@reboot"}, {"cron"}),
             ({"cron": "\uff15 * * * *"}, {"cron"}),
             ({"cron": "0 0 31 2 *"}, {"cron"}),
+            ({"cron": "*/30 2 * 3 SUNL"}, {"cron"}),
+            ({"ends_at": "2021-06-01T00:00:00Z"}, {"ends_at"}),
             ({"cron": "* " * 5000}, {"cron"}),
             ({"cron": ["*"] * 5}, {"cron"}),
             ({"cron": ""}, {"cron"}),
@@ -434,6 +436,12 @@ class TestPreview:
         assert told["skipped"] == [
             {"at": "2027-10-31T01:30:00Z", "local": "2027-10-31T02:30:00+01:00", "dst": "skipped"}
         ]
+
+    def test_so_many_are_told_that_are_left_out_and_no_more(self, api_a: Api) -> None:
+        mostly_left_out = {"cron": "*/30 2 24-31 3 */7", "timezone": "Europe/Berlin", "count": 50}
+        told = api_a.post(f"{PATH}/preview", mostly_left_out | {"after": self.BEFORE}).json()
+        assert len(told["skipped"]) == 50
+        assert 0 < len(told["instants"]) < 20
 
     def test_it_begins_now_and_may_be_over_sooner(self, api_a: Api) -> None:
         rule = {"every_seconds": 3600, "ends_at": (clock.now() + timedelta(hours=3)).isoformat()}

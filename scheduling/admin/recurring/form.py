@@ -9,9 +9,10 @@ from django import forms
 from django.forms import BoundField
 from django.forms.utils import ErrorList
 
+from scheduling import clock
 from scheduling.admin.recurring.fields import Choice, Instant, Payload, Seconds, Text, Whole
 from scheduling.errors import InvalidTask
-from scheduling.ledger.recurring.form import EDITABLE, RULE, fill
+from scheduling.ledger.recurring.form import EDITABLE, RULE, faults_of_its_end, fill
 from scheduling.making import OF_THE_TASK, what_is_made
 from scheduling.models import RecurringTask
 from scheduling.policies import Catchup, Overlap
@@ -213,6 +214,8 @@ class RecurringForm(RuleForm):
             if value is not None or name not in OF_THE_TASK
         }
         self.refuse(faults | self.faults_of(self.asked))
+        if self.row is None and not self.errors:
+            self.refuse(faults_of_its_end(self.filled, clock.now()))
         return self.cleaned_data
 
 

@@ -9,9 +9,10 @@ from dataclasses import MISSING, fields
 from datetime import datetime
 from typing import Any
 
+from scheduling import clock
 from scheduling.errors import InvalidTask
 from scheduling.instants import parse_instant
-from scheduling.ledger.recurring.form import EDITABLE, RULE, fill
+from scheduling.ledger.recurring.form import EDITABLE, RULE, faults_of_its_end, fill
 from scheduling.ledger.recurring.values import NewRecurring
 from scheduling.making import OF_THE_TASK, what_is_made
 from scheduling.models import RecurringTask
@@ -38,7 +39,10 @@ def new_recurring(body: Mapping[str, Any], owner: Tenant) -> NewRecurring:
         faults["paused"] = "must be true or false"
     made, more = what_is_made(given)
     whole = {"name": None, "task_name": None, **USUAL, **given, **made}
-    faults |= more | faults_of(RecurringTask(), keeping(whole))
+    row = RecurringTask()
+    faults |= more | faults_of(row, keeping(whole))
+    if not faults:
+        faults |= faults_of_its_end(row, clock.now())
     if faults:
         raise InvalidTask(faults)
     return NewRecurring(tenant_id=owner.pk, **keeping(whole), paused=paused)

@@ -32,6 +32,9 @@ AS_STORED = (
 )
 INSTANTS = ("anchor", "starts_at", "ends_at", "next_at", "last_at", "created_at")
 
+MOST_SKIPPED = 50
+"""In a preview. A rule may have many times that are left out for each that runs, and centuries may lie between these."""
+
 
 def summary(row: RecurringTask, *, caller: Caller) -> dict[str, Any]:
     """A recurring task as lists show it: without its payload, which may be large."""
@@ -68,12 +71,15 @@ def tick(one: Tick) -> dict[str, Any]:
 
 
 def preview(rule: Recurrence, after: datetime, count: int) -> dict[str, Any]:
-    """The next so many instants of a rule, and those between them that a jump of the clocks keeps from running."""
+    """The next so many instants of a rule, and those between them that a jump of the clocks keeps from running.
+
+    With MOST_SKIPPED of the latter it ends, with however many of the former.
+    """
     runs: list[Instant] = []
     skipped: list[Instant] = []
     for each in rule.after(after, skipped=True):
         (skipped if each.dst is Dst.SKIPPED else runs).append(each)
-        if len(runs) == count:
+        if len(runs) == count or len(skipped) == MOST_SKIPPED:
             break
     return {
         "in_words": rule.in_words(),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -107,6 +108,13 @@ def fill(row: RecurringTask, values: Mapping[str, Any]) -> None:
             faults[error.field] = error.message
     if faults:
         raise InvalidTask(faults)
+
+
+def faults_of_its_end(row: RecurringTask, now: datetime) -> dict[str, str]:
+    """What is wrong with a new one, filled, that is over already. Later on every end is past, and nothing is wrong with it."""
+    if row.ends_at is None or row.recurrence.first(now):
+        return {}
+    return {"ends_at": "leaves the rule no instant from now on"}
 
 
 def _faults(values: Mapping[str, Any]) -> dict[str, str]:

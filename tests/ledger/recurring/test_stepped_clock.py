@@ -12,7 +12,7 @@ from tests.ledger.recurring.kit import again, fire, outcomes, recurring, told, w
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
 
 
-@pytest.mark.parametrize("back", [2, 60, 3600, 86_400])
+@pytest.mark.parametrize("back", [2, 60, 120, 3600, 86_400])
 def test_a_clock_that_is_set_back_repeats_nothing(tenant_a: Tenant, back: int) -> None:
     row = recurring(tenant_a, overlap="allow")
     for minute in range(1, 6):

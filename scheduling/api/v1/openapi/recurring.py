@@ -33,6 +33,7 @@ from scheduling.api.v1.openapi.schemas import (
     ref,
     text,
 )
+from scheduling.api.v1.recurring_shown import MOST_SKIPPED
 from scheduling.api.v1.serializers import LARGEST_PAGE, PAGE
 from scheduling.ledger.recurring.form import FAILURES_MAX, FURTHEST_SECONDS
 from scheduling.policies import Catchup, Origin, Overlap, TickOutcome
@@ -136,7 +137,9 @@ SCHEMAS: dict[str, Schema] = {
             "skipped": {
                 "type": "array",
                 "items": ref("InstantOfARule"),
-                "description": "those between them that a jump of the clocks keeps from running",
+                "maxItems": MOST_SKIPPED,
+                "description": "those between them that a jump of the clocks keeps from running; "
+                f"with {MOST_SKIPPED} of them, both lists end",
             },
         }
     ),
