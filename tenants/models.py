@@ -6,9 +6,11 @@ import logging
 import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from math import isnan
 from typing import ClassVar
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import DatabaseError, connections, models
 from django.db.models import F, Q
@@ -25,6 +27,9 @@ __all__ = [
     "digest_of",
     "prefix_of",
 ]
+
+MOST_PER_SECOND = 1_000_000_000
+"""Beyond this a rate is no limit any more, and cannot be reckoned with."""
 
 USE_NOTED_EVERY = timedelta(minutes=1)
 
@@ -45,6 +50,12 @@ def default_rate_per_second() -> float | None:
 
 def default_rate_burst() -> int:
     return int(settings.TENANT_RATE_BURST)
+
+
+def is_a_number(value: float) -> None:
+    """NaN is beyond no bound, so no bound refuses it."""
+    if isnan(value):
+        raise ValidationError("Enter a number.", code="nan")
 
 
 class Tenant(models.Model):
@@ -75,7 +86,7 @@ class Tenant(models.Model):
         null=True,
         blank=True,
         default=default_rate_per_second,
-        validators=[MinValueValidator(0.001)],
+        validators=[is_a_number, MinValueValidator(0.001), MaxValueValidator(MOST_PER_SECOND)],
         help_text="Tasks accepted per second in the long run. Empty: no limit.",
     )
     rate_burst = models.PositiveIntegerField(
@@ -100,7 +111,10 @@ class Tenant(models.Model):
             ),
             models.CheckConstraint(
                 name="tenant_rate",
-                condition=(Q(rate_per_second__isnull=True) | Q(rate_per_second__gt=0))
+                condition=(
+                    Q(rate_per_second__isnull=True)
+                    | Q(rate_per_second__gt=0, rate_per_second__lte=MOST_PER_SECOND)
+                )
                 & Q(rate_burst__gte=1),
             ),
         ]

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.db import IntegrityError
 from rest_framework.exceptions import AuthenticationFailed
 
 from scheduling import clock
@@ -40,6 +41,9 @@ def test_limits_that_are_not_given_are_the_settings() -> None:
         (["new", "--weight", "0"], "weight"),
         (["new", "--max-in-flight", "0"], "max_in_flight"),
         (["new", "--rate", "-1"], "rate_per_second"),
+        (["new", "--rate", "inf"], "rate_per_second"),
+        (["new", "--rate", "nan"], "rate_per_second"),
+        (["new", "--rate", "1e300"], "rate_per_second"),
         (["new", "--burst", "many"], "--burst"),
         ([], "slug"),
     ],
@@ -50,6 +54,11 @@ def test_a_tenant_that_cannot_be_is_refused_by_the_name_of_its_fault(
     manage("createtenant", "acme")
     assert named in complaint("createtenant", *words)
     assert Tenant.objects.count() == 1
+
+
+def test_the_ledger_has_no_endless_rate_whoever_writes_it(tenant_a: Tenant) -> None:
+    with pytest.raises(IntegrityError):
+        Tenant.objects.filter(pk=tenant_a.pk).update(rate_per_second=float("inf"))
 
 
 def test_the_secret_alone_goes_to_stdout_and_opens(tenant_a: Tenant) -> None:
