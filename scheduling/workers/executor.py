@@ -127,10 +127,10 @@ class Execution:
     def failed(self, error: BaseException) -> Verdict:
         if self.context.success:
             logger.error(
-                "%s %s raised after it had settled, and has succeeded all the same.",
+                "%s %s raised %s after it had settled, and has succeeded all the same.",
                 self.held.claim.name,
                 self.held.claim.task_id,
-                exc_info=error,
+                verdicts.class_and_place(error),
             )
             return self.context.success
         if self.held.cancel_requested:

@@ -76,18 +76,36 @@ def backoff(task: LedgerTask, attempt: int) -> timedelta:
         return retry.backoff(attempt)
     try:
         return not_negative(task.backoff(attempt))
-    except BaseException:  # any code may stand there, and the failure must be settled
-        logger.exception("The backoff of %s did not answer; using the default.", task.ledger_name)
+    except BaseException as error:  # noqa: BLE001  # any code may stand there, and the failure must be settled
+        logger.error(
+            "The backoff of %s did not answer (%s); using the default.",
+            task.ledger_name,
+            class_and_place(error),
+        )
         return retry.backoff(attempt)
 
 
 def described(error: BaseException) -> Failure:
     lines = traceback.format_exception(type(error), error, handlers_part(error.__traceback__))
     return Failure(
-        payload.clean_text(f"{type(error).__module__}.{type(error).__qualname__}", CLASS_LIMIT),
+        class_of(error),
         clean_message(error),
         payload.clean_text("".join(lines), TRACEBACK_LIMIT),
     )
+
+
+def class_of(error: BaseException) -> str:
+    return payload.clean_text(f"{type(error).__module__}.{type(error).__qualname__}", CLASS_LIMIT)
+
+
+def class_and_place(error: BaseException) -> str:
+    """For the log, of what handlers raise: neither the text nor a traceback, which may quote the payload.
+
+    Nor that of the exception it came after: a traceback would tell that one's text as well.
+    """
+    frames = handlers_part(error.__traceback__)
+    place = f" at {frames.tb_frame.f_code.co_filename}:{frames.tb_lineno}" if frames else ""
+    return f"{class_of(error)}{place}"
 
 
 def clean_message(error: BaseException) -> str:

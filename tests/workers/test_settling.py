@@ -14,6 +14,7 @@ from django.db import IntegrityError, connections, transaction
 from scheduling import ledger
 from scheduling.compat import task
 from scheduling.context import Context
+from scheduling.errors import WrongState
 from scheduling.ledger.values import Fail, Release, Succeed, Verdict
 from scheduling.models import Lease, Refusal, Task
 from scheduling.states import TaskState
@@ -86,7 +87,10 @@ def snooze_afterwards(context: Context) -> NoReturn:
 def settle_twice(context: Context) -> None:
     with context.settle():
         write()
-    with context.settle():
+    with (
+        pytest.raises(WrongState, match="has succeeded; it cannot be settled again"),
+        context.settle(),
+    ):
         Tenant.objects.create(slug="twice")
 
 
@@ -224,7 +228,10 @@ class TestBothAreCommitted:
 
         assert Task.objects.get().state == TaskState.SUCCEEDED
         assert has_written()
-        assert "raised after it had settled" in caplog.text
+        assert f"{declared.name} " in caplog.text
+        assert " after it had settled" in caplog.text
+        assert f" at {__file__}:" in caplog.text
+        assert "too late" not in caplog.text  # it may quote the payload
         assert process.board.tally() == Tally(done=1)
 
     def test_second_time_is_refused_in_words(
@@ -233,7 +240,7 @@ class TestBothAreCommitted:
         put(settle_twice, tenant_a)
         process.run()
 
-        assert "has succeeded; it cannot be settled again" in caplog.text
+        assert " after it had settled" not in caplog.text  # the handler met what it expects
         assert not Tenant.objects.filter(slug="twice").exists()
         assert Task.objects.get().state == TaskState.SUCCEEDED
 

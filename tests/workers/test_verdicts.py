@@ -89,6 +89,17 @@ def test_backoff_that_is_broken_falls_back_to_ours(answer: Callable[[int], Any])
     assert retry_in <= retry.ceiling(1)
 
 
+def test_a_broken_backoff_takes_no_text_of_the_failure_to_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    try:
+        raise ValueError("card 4111")
+    except ValueError as error:
+        failed(error, task=backing_off(lambda _: 1 / 0))
+    assert f"(builtins.ZeroDivisionError at {__file__}:" in caplog.text
+    assert "4111" not in caplog.text
+
+
 def test_error_text_is_bounded_and_storable() -> None:
     verdict = failed(ValueError("\0\ud800" + "x" * 50_000_000))
 
