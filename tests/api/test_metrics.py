@@ -2,7 +2,8 @@
 
 import json
 import re
-from datetime import timedelta
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,8 +14,10 @@ from django.db import OperationalError, connection
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
-from scheduling import clock, ledger
+from scheduling import ledger
 from scheduling.api.metrics.collector import METRICS, SURVEY_SECONDS, all_names, all_series
+from scheduling.ledger.survey import survey
+from scheduling.ledger.values import Succeed
 from scheduling.models import Lane
 from tenants.models import ApiToken, Tenant
 from tests.api.kit import Api, problem
@@ -44,6 +47,11 @@ def figures(api: Api) -> Figures:
     }
 
 
+def surveyed(monkeypatch: pytest.MonkeyPatch, now: datetime) -> None:
+    """Let it be told of that instant."""
+    monkeypatch.setattr("scheduling.api.metrics.survey", partial(survey, now))
+
+
 @pytest.mark.ledger
 def test_it_tells_what_waits_runs_is_dead_and_was_done(operator: Api, tenant_a: Tenant) -> None:
     put(tenant_a, 5)
@@ -62,7 +70,27 @@ def test_it_tells_what_waits_runs_is_dead_and_was_done(operator: Api, tenant_a: 
     assert told["rentroll_unfinished_tasks",] == 2
     assert told["rentroll_workers",] == 0
     assert told["rentroll_disk_free_bytes",] > 0
-    assert told["rentroll_oldest_ready_seconds", "tenant-a", "default"] >= 0
+
+
+@pytest.mark.ledger
+def test_it_tells_how_long_the_oldest_ready_task_has_waited(
+    operator: Api, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tenant_a, now=at(-20))
+    put(tenant_a, now=at(-40))
+    surveyed(monkeypatch, at(2))
+    assert figures(operator)["rentroll_oldest_ready_seconds", "tenant-a", "default"] == 42
+
+
+@pytest.mark.ledger
+def test_it_tells_lost_leases_from_stale_refusals(operator: Api, tenant_a: Tenant) -> None:
+    put(tenant_a, 3)
+    zombie, *_ = take(3)
+    ledger.reap(ledger.held_leases(), now=at(11))
+    say(zombie, Succeed(), now=at(12))
+    told = figures(operator)
+    assert told["rentroll_leases_lost_total", "tenant-a"] == 3
+    assert told["rentroll_stale_refusals_total", "tenant-a"] == 1
 
 
 @pytest.mark.ledger
@@ -130,16 +158,17 @@ def test_tenants_beyond_the_most_that_are_named_are_summed_up(
 
 
 def test_queues_beyond_the_most_that_are_named_are_summed_up(
-    operator: Api, settings: Settings, tenant_a: Tenant
+    operator: Api, settings: Settings, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.METRICS_MAX_QUEUES = 2
-    for queue in ("a", "b", "c", "d"):
-        put(tenant_a, queue=queue, now=clock.now() - timedelta(minutes=1))
+    for queue, age in (("a", 10), ("b", 20), ("c", 40), ("d", 30)):
+        put(tenant_a, queue=queue, now=at(-age))
+    surveyed(monkeypatch, at(0))
     Lane.objects.filter(queue="a").update(queue="z")  # its place is that of its making
     told = figures(operator)
     ready = {labels[2]: told[labels] for labels in told if labels[-1] == "ready"}
     assert ready == {"z": 1, "b": 1, "other": 2}
-    assert told["rentroll_oldest_ready_seconds", "tenant-a", "other"] >= 60
+    assert told["rentroll_oldest_ready_seconds", "tenant-a", "other"] == 40
 
 
 def test_it_is_in_the_text_format_of_prometheus(operator: Api) -> None:
