@@ -325,6 +325,12 @@ class TestRunningByHand:
         )
         assert api_a.get(f"{PATH}/{row['id']}").json()["next_at"] == row["next_at"]
 
+    def test_a_key_in_the_header_is_not_quietly_ignored(self, api_a: Api) -> None:
+        address = f"{PATH}/{create(api_a)['id']}"
+        refused = api_a.post(f"{address}/run", idempotency_key="k")
+        assert faults(refused).keys() == {"idempotency_key"}
+        assert api_a.get(f"{address}/ticks").json()["ticks"] == []
+
     def test_one_that_must_not_overlap_is_refused(self, api_a: Api) -> None:
         address = f"{PATH}/{create(api_a)['id']}/run"
         task = api_a.post(address).json()

@@ -25,6 +25,7 @@ from scheduling.api.v1.recurring_tasks import RecurringView
 from scheduling.api.v1.representation import detail, instant
 from scheduling.api.v1.serializers import Why, parsed
 from scheduling.api.v1.tasks import stored
+from scheduling.errors import InvalidTask
 from scheduling.models import Tick
 from tenants.models import Scope
 
@@ -35,6 +36,13 @@ class RunNowView(RecurringView):
     scopes: ClassVar[Mapping[str, Scope]] = {"POST": Scope.ENQUEUE}
 
     def post(self, request: Request, recurring_task_id: str) -> Response:
+        if "HTTP_IDEMPOTENCY_KEY" in request.META:
+            raise InvalidTask(
+                {
+                    "idempotency_key": "is of no use here: every run is a task of its own. "
+                    "The ticks tell whether one was made."
+                }
+            )
         row = self.found(recurring_task_id)
         reason = parsed(Why, self.json_object_if_any())["reason"]
 
