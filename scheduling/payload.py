@@ -22,6 +22,8 @@ ENVELOPE_DEPTH = 3
 """What a request may wrap around a payload: an object, or a list of objects inside one."""
 INTEGER_MIN, INTEGER_MAX = -(2**63), 2**64 - 1
 """What readers with 64-bit integers can hold, signed or not."""
+LONG_INTEGER = 32
+"""Digits that are too many for any of them."""
 
 Trail: TypeAlias = "tuple[Trail, object] | None"
 """Where a value was found, from the inside out. Put into words only for a fault."""
@@ -60,16 +62,22 @@ def loads(body: bytes, *, depth: int = MAX_DEPTH + ENVELOPE_DEPTH) -> Any:
     key twice in an object, more levels than `depth` (found before anything recurses); and under its own
     place for what JSON can say and a database cannot store: NUL, lone surrogates, oversized integers.
     """
+    value = parse(body, depth=depth)
+    check(value, field="", depth=depth)
+    return value
+
+
+def parse(body: bytes, *, depth: int = MAX_DEPTH + ENVELOPE_DEPTH) -> Any:
+    """Parse JSON of which nobody knows yet whether it can be stored: `check` must be asked.
+
+    Raises InvalidTask as `loads` does, under `body`.
+    """
     if _is_deeper(body, depth):
         raise InvalidTask({"body": _too_deep(depth)})
     try:
-        value = _decoder.decode(
-            body.decode("utf-8-sig")
-        )  # some clients begin with a byte order mark
+        return _decoder.decode(body.decode("utf-8-sig"))  # some begin with a byte order mark
     except ValueError as error:
         raise InvalidTask({"body": f"is not JSON: {error}"}) from error
-    check(value, field="", depth=depth)
-    return value
 
 
 def dumps(value: object, field: str = "payload") -> str:
@@ -226,9 +234,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(digits: str) -> int:
-    if len(digits) > len(str(INTEGER_MIN)):  # Python itself gives up at 4,300
-        raise InvalidTask({"body": "has an integer beyond 64 bits"})
-    return int(digits)
+    """What is beyond 64 bits stays beyond, for `check` to find; Python itself gives up at 4,300 digits."""
+    return int(digits[:LONG_INTEGER])
 
 
 def _no_constant(name: str) -> NoReturn:

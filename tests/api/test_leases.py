@@ -27,6 +27,15 @@ def remote_queues(settings: Settings) -> None:
     settings.REMOTE_QUEUES = ["films", "thumbnails"]
 
 
+UNSTORABLE: dict[str, Any] = {
+    "result": "\0",
+    "result.cut": {"cut": "\ud800"},
+    "result[1]": [0, 2**70],
+    "result.reel": {"reel": {"\0": 1}},
+}
+"""By the place that is named."""
+
+
 def put(tenant: Tenant, count: int = 1, **options: Any) -> list[UUID]:
     tasks = [kit.new(tenant, **{"queue": "films", "name": "film.cut", **options})] * count
     return [one.task_id for one in ledger.enqueue(tasks)]
@@ -247,6 +256,39 @@ class TestSettling:
         assert list(Refusal.objects.values_list("verb", "generation")) == [("settle", 1)]
         assert settle(api_a, heir, {**current, "outcome": "succeeded"})[0]["state"] == "succeeded"
 
+    def test_a_result_that_cannot_be_kept_is_refused_by_itself(
+        self, api_a: Api, tenant_a: Tenant
+    ) -> None:
+        put(tenant_a, len(UNSTORABLE) + 1)
+        claimed = claim(api_a, max=9)
+        leases = [{"task_id": one["id"], "generation": 1} for one in claimed["tasks"]]
+        results = [*UNSTORABLE.values(), "sound"]
+        *refused, done = settle(
+            api_a,
+            claimed["worker"],
+            *(
+                {**lease, "outcome": "succeeded", "result": result}
+                for lease, result in zip(leases, results, strict=True)
+            ),
+        )
+        assert done == {**leases[-1], "state": "succeeded", "due_at": None}
+        assert [kind(one) for one in refused] == ["invalid-request"] * len(refused)
+        assert [one["problem"]["errors"][0]["field"] for one in refused] == list(UNSTORABLE)
+        ids = [lease["task_id"] for lease in leases[:-1]]
+        assert set(Task.objects.filter(pk__in=ids).values_list("state", flat=True)) == {"running"}
+
+    def test_what_went_wrong_is_kept_with_what_cannot_be_stored_escaped(
+        self, api_a: Api, tenant_a: Tenant
+    ) -> None:
+        (task_id,) = put(tenant_a)
+        worker, lease = claim_one(api_a)
+        error = {"class": "E\0", "message": "\0" * 4096, "traceback": "\ud800"}
+        (done,) = settle(api_a, worker, {**lease, "outcome": "failed", "error": error})
+        assert done["state"] == "queued"
+        task = Task.objects.get(pk=task_id)
+        assert task.error == {"class": r"E\u0000", "message": r"\u0000" * 4096}
+        assert task.history.get().error["traceback"] == r"\ud800"
+
     def test_nobody_settles_for_another_worker(self, api_a: Api, tenant_a: Tenant) -> None:
         put(tenant_a)
         worker, lease = claim_one(api_a)
@@ -320,6 +362,12 @@ class TestRenewing:
         assert kind(refused) == "stale-lease"
         assert "problem" not in renewed
         assert api_a.get(f"/v1/tasks/{task_id}").json()["progress"] is None
+
+    def test_a_note_that_cannot_be_stored_is_escaped(self, api_a: Api, tenant_a: Tenant) -> None:
+        (task_id,) = put(tenant_a)
+        worker, lease = claim_one(api_a)
+        renew(api_a, worker, {**lease, "progress": {"fraction": 1, "note": "\0"}})
+        assert api_a.get(f"/v1/tasks/{task_id}").json()["progress"]["note"] == r"\u0000"
 
     @pytest.mark.parametrize(
         ("said", "field"),
@@ -437,6 +485,12 @@ def test_without_remote_queues_there_is_nothing_to_claim(api_a: Api, settings: S
         ({"outcome": "failed"}, "leases.0.error"),
         ({"outcome": "failed", "error": {}}, "leases.0.error.class"),
         ({"outcome": "failed", "error": {"class": "E", "message": 1}}, "leases.0.error.message"),
+        (
+            {"outcome": "failed", "error": {"class": "E", "message": "\0" * 4097}},
+            "leases.0.error.message",
+        ),
+        ({"outcome": "\ud800"}, "leases[0].outcome"),
+        ({"outcome": "failed", "error": {"class": "E", "\ud800": 1}}, "leases[0].error[1]"),
         (
             {"outcome": "failed", "error": {"class": "E"}, "retry_in_seconds": -1},
             "leases.0.retry_in_seconds",

@@ -4,6 +4,7 @@ REST framework's own parsers would buffer up to Django's limit, see no body at a
 and parse nested JSON recursively. Views read through here and never touch `request.data`.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest
@@ -16,12 +17,14 @@ from scheduling.errors import InvalidTask
 MAX_BYTES = 1024 * 1024
 
 
-def json_object(request: HttpRequest, *, needed: bool = True) -> dict[str, Any]:
+def json_object(
+    request: HttpRequest, *, needed: bool = True, load: Callable[[bytes], Any] = payload.loads
+) -> dict[str, Any]:
     """The body as an object. Raises Refused or InvalidTask for anything else, and for none if it is needed."""
     text = read(request)
     if not text and not needed:
         return {}
-    value = payload.loads(text) if text else None
+    value = load(text) if text else None
     if not isinstance(value, dict):
         raise InvalidTask({"body": "must be a JSON object"})
     return value

@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from scheduling.api.v1.serializers import Number, Strict, Text, Truth, Whole
 from scheduling.ledger.progress import NOTE_LIMIT, Progress
+from scheduling.payload import clean_text
 from scheduling.states import Outcome
 
 LARGEST_BATCH = 100
@@ -32,6 +33,10 @@ BELONGS_TO = {
 """What is said about an outcome, and which one."""
 
 
+IN_WORDS = ("error", "progress")
+"""What of a lease has texts that are escaped."""
+
+
 class Id(serializers.Field[UUID, str, str, Any]):
     def to_internal_value(self, data: Any) -> UUID:
         try:
@@ -40,8 +45,22 @@ class Id(serializers.Field[UUID, str, str, Any]):
             raise serializers.ValidationError("Must be a UUID.") from error
 
 
+class Escaped(Text):
+    """What went wrong, or how far it is, in words: what no database stores is escaped, not refused."""
+
+    def __init__(self, *, longest: int, **options: Any) -> None:
+        super().__init__(**{"allow_blank": True, **options})
+        self.longest = longest
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data)
+        if len(text) > self.longest:  # as it was sent: escaping makes it longer
+            self.fail("max_length", max_length=self.longest)
+        return clean_text(text, self.longest)
+
+
 class Anything(serializers.Field[Any, Any, Any, Any]):
-    """Any JSON, which reading the body has checked."""
+    """Any JSON. Whether it can be stored is told when it is."""
 
     def to_internal_value(self, data: Any) -> Any:
         return data
@@ -70,11 +89,11 @@ class FenceSerializer(Strict):
 class ErrorSerializer(Strict):
     """Why it failed. `class` is no name that Python allows here, so it is put in below."""
 
-    message = Text(max_length=MESSAGE_LENGTH, allow_blank=True, default="")
-    traceback = Text(max_length=TRACEBACK_LENGTH, allow_blank=True, default="")
+    message = Escaped(longest=MESSAGE_LENGTH, default="")
+    traceback = Escaped(longest=TRACEBACK_LENGTH, default="")
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        return {"class": Text(max_length=CLASS_LENGTH), **super().get_fields()}
+        return {"class": Escaped(longest=CLASS_LENGTH, allow_blank=False), **super().get_fields()}
 
 
 class SettlementSerializer(FenceSerializer):
@@ -111,7 +130,7 @@ class ProgressSerializer(Strict):
     fraction = Number(min_value=0, max_value=1, required=False)
     done = Whole(min_value=0, max_value=LARGEST_COUNT, required=False)
     total = Whole(min_value=0, max_value=LARGEST_COUNT, required=False)
-    note = Text(max_length=NOTE_LIMIT, allow_blank=True, default="")
+    note = Escaped(longest=NOTE_LIMIT, default="")
 
     def validate(self, attrs: dict[str, Any]) -> Progress:
         said = attrs.keys() - {"note"}
@@ -153,6 +172,24 @@ class SettleSerializer(Strict):
 
     def validate_leases(self, leases: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return each_once(leases)
+
+
+def judged_together(said: dict[str, Any]) -> dict[str, Any]:
+    """Of a body, what must be storable as it stands: neither results nor what `Escaped` reads."""
+    leases = said.get("leases")
+    if not isinstance(leases, list):
+        return said
+    return {**said, "leases": [judged_at_once(lease) for lease in leases]}
+
+
+def judged_at_once(lease: Any) -> Any:
+    if not isinstance(lease, dict):
+        return lease
+    return {
+        name: list(told) if name in IN_WORDS and isinstance(told, dict) else told
+        for name, told in lease.items()
+        if name != "result"
+    }
 
 
 def each_once(leases: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -9,7 +9,8 @@ from django.conf import settings
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from scheduling import ledger, retry, returned
+from scheduling import ledger, payload, retry, returned
+from scheduling.api.v1 import body
 from scheduling.api.v1.base import ApiView
 from scheduling.api.v1.kinds import Kind
 from scheduling.api.v1.lease_serializers import (
@@ -17,8 +18,9 @@ from scheduling.api.v1.lease_serializers import (
     RenewSerializer,
     SettleSerializer,
     fences,
+    judged_together,
 )
-from scheduling.api.v1.problems import Problem, problem_of
+from scheduling.api.v1.problems import Problem, invalid, problem_of
 from scheduling.api.v1.representation import instant, payload_of
 from scheduling.api.v1.serializers import parsed
 from scheduling.api.v1.tenancy import tenant_meant
@@ -46,6 +48,12 @@ class LeaseView(ApiView):
     """What they have in common. How long verbs took is written down with a request that comes later."""
 
     scopes: ClassVar[Mapping[str, Scope]] = {"POST": Scope.WORK}
+
+    def json_object(self) -> dict[str, Any]:
+        """What one lease comes with and cannot be stored is no reason to refuse the others."""
+        said = body.json_object(self.request._request, load=payload.parse)
+        payload.check(judged_together(said), "", depth=payload.MAX_DEPTH + payload.ENVELOPE_DEPTH)
+        return said
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
@@ -111,17 +119,20 @@ class SettleView(LeaseView):
         asked = parsed(SettleSerializer, self.json_object())
         named = fences(asked["leases"])
         attempts = charged_attempts(named, self.caller.tenant)
-        said = {
-            fence: verdict(lease, attempts[fence[0]] + 1)
-            for fence, lease in zip(named, asked["leases"], strict=True)
-            if fence[0] in attempts
-        }
+        said: dict[Fence, Verdict] = {}
+        answered: dict[Fence, dict[str, Any]] = {}
+        for fence, lease in zip(named, asked["leases"], strict=True):
+            if fence[0] in attempts:
+                try:
+                    said[fence] = verdict(lease, attempts[fence[0]] + 1)
+                except InvalidTask as error:
+                    answered[fence] = {"problem": invalid(error.errors).members(request.path)}
         settling = ledger.settle_remotely(asked["worker"], said)
-        done = {
+        answered |= {
             (one.task_id, one.generation): {"state": one.state, "due_at": instant(one.due_at)}
             for one in settling.settled
         }
-        return Response({"leases": answers(named, done, self.caller.tenant, request.path)})
+        return Response({"leases": answers(named, answered, self.caller.tenant, request.path)})
 
 
 def remote_queues(asked: list[str] | None) -> list[str]:
@@ -175,7 +186,7 @@ def charged_attempts(named: Collection[Fence], tenant: Tenant | None) -> dict[UU
 
 
 def verdict(said: Mapping[str, Any], attempt: int) -> Verdict:
-    """What a worker says of one lease, in the ledger's terms."""
+    """What a worker says of one lease, in the ledger's terms. Raises InvalidTask for a result that cannot be kept."""
     match said["outcome"]:
         case Outcome.SUCCEEDED:
             return Succeed(returned.as_json(said.get("result")))
@@ -199,10 +210,13 @@ def retry_in(said: Mapping[str, Any], attempt: int) -> timedelta | None:
 
 
 def answers(
-    named: Sequence[Fence], done: Mapping[Fence, dict[str, Any]], tenant: Tenant | None, path: str
+    named: Sequence[Fence],
+    answered: Mapping[Fence, dict[str, Any]],
+    tenant: Tenant | None,
+    path: str,
 ) -> list[dict[str, Any]]:
     """One for each lease named, in their order: what was done, or why it was not."""
-    refused = [task_id for task_id, generation in named if (task_id, generation) not in done]
+    refused = [task_id for task_id, generation in named if (task_id, generation) not in answered]
     tasks = Task.objects.of(tenant).filter(pk__among=refused) if refused else Task.objects.none()
     standing = {
         pk: (held, state) for pk, held, state in tasks.values_list("pk", "generation", "state")
@@ -210,7 +224,7 @@ def answers(
     return [
         {"task_id": str(task_id), "generation": generation}
         | (
-            done.get((task_id, generation))
+            answered.get((task_id, generation))
             or {"problem": refusal(task_id, generation, standing.get(task_id), path)}
         )
         for task_id, generation in named
