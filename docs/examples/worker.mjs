@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 
 const LEASE_SECONDS = Number(process.env.LEASE_SECONDS ?? 30);
 const WAIT_SECONDS = 20;
+const REFUSED = [400, 401, 403, 404, 413];
 
 /** Another attempt cannot help: the task becomes a dead letter. */
 export class Permanent extends Error {}
@@ -17,11 +18,22 @@ export const handlers = {
   async "film.cut"(task) {
     if (!("reel" in task.payload)) throw new Permanent("Which reel?");
     task.progress = { done: 1, total: 2, note: "cutting" }; // shown while it runs
+    task.stop.throwIfAborted(); // ask now and then, or pass it to fetch: cancelled, or somebody else has it
     return { cut: task.payload.reel, fencing_token: task.generation };
   },
 };
 
 const sleep = (seconds) => new Promise((wake) => setTimeout(wake, seconds * 1000));
+
+const failure = (error, permanent) => ({
+  outcome: "failed",
+  permanent,
+  error: {
+    class: (error?.constructor?.name || "Error").slice(0, 200),
+    message: String(error?.message ?? error).slice(0, 4096),
+    traceback: String(error?.stack ?? "").slice(0, 32768),
+  },
+});
 
 /** One task at a time. Start more of them for more. */
 export class Worker {
@@ -53,52 +65,64 @@ export class Worker {
   }
 
   async workOn(task) {
-    const heart = setInterval(() => this.keep(task, heart), (LEASE_SECONDS / 3) * 1000);
+    const stopping = new AbortController();
+    task.stop = stopping.signal;
+    const heart = setInterval(() => this.keep(task, heart, stopping), (LEASE_SECONDS / 3) * 1000);
     const verdict = await this.verdictOn(task);
     clearInterval(heart);
     await this.settle(task, verdict);
   }
 
   async verdictOn(task) {
+    let result;
     try {
       const handler = Object.hasOwn(handlers, task.name) && handlers[task.name];
       if (!handler) throw new Permanent(`No handler for ${task.name}.`);
-      return { outcome: "succeeded", result: (await handler(task)) ?? null };
+      result = await handler(task);
     } catch (error) {
-      const described = {
-        class: (error?.constructor?.name || "Error").slice(0, 200),
-        message: String(error?.message ?? error).slice(0, 4096),
-        traceback: String(error?.stack ?? "").slice(0, 32768),
-      };
-      return { outcome: "failed", error: described, permanent: error instanceof Permanent };
+      return task.stop.aborted ? { outcome: "released" } : failure(error, error instanceof Permanent);
+    }
+    try {
+      return { outcome: "succeeded", result: JSON.parse(JSON.stringify(result) ?? "null") };
+    } catch (error) {
+      return failure(error, true); // its work is done, and cannot be told
     }
   }
 
   /** Renew the lease, until somebody else has it: what we do from then on does not count. */
-  async keep(task, heart) {
+  async keep(task, heart, stopping) {
+    const { progress } = task;
+    delete task.progress; // said once: what is refused stops no other renewal
     try {
-      const news = task.progress ? { progress: task.progress } : {};
+      const news = progress ? { progress } : {};
       const answer = await this.lease("renew", task, news, { lease_seconds: LEASE_SECONDS });
+      if (answer.problem || answer.cancel_requested) stopping.abort();
       if (!answer.problem) return;
       console.error(`Lost: ${answer.problem.detail}`);
       clearInterval(heart);
-    } catch {
-      // two more tries before it is over
+    } catch (error) {
+      console.error(`Not renewed: ${error.message}`); // two more tries before it is over
     }
   }
 
   /** Say it until it was heard: saying it twice does no harm. */
   async settle(task, verdict) {
-    for (;;) {
+    let answer;
+    while (!answer) {
       try {
-        const answer = await this.lease("settle", task, verdict);
-        if (answer.problem) console.error(`Refused: ${answer.problem.detail}`);
-        return answer;
-      } catch (error) {
-        if (error.status >= 400 && error.status < 500) throw error;
-        await sleep(1);
+        answer = await this.lease("settle", task, verdict);
+      } catch ({ status, message }) {
+        if (REFUSED.includes(status)) answer = { problem: { status, detail: message } };
+        else await sleep(1);
       }
     }
+    const { problem } = answer;
+    if ([400, 413].includes(problem?.status) && verdict.outcome === "succeeded") {
+      const refused = new Error(`The result was refused: ${JSON.stringify(problem)}`);
+      return this.settle(task, failure(refused, true));
+    }
+    if (problem) console.error(`Refused: ${problem.detail}`);
+    return answer;
   }
 
   /** Renew or settle one lease; what became of it. */

@@ -5,11 +5,16 @@ import runpy
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.examples.served import Server
@@ -43,6 +48,31 @@ for await (const _ of process.stdin) break;
 console.log(JSON.stringify(await worker.settle(task, {{ outcome: "succeeded" }})));
 process.exit();
 """
+FAULTY = f"""
+import {{ Worker, handlers }} from "{(EXAMPLES / "worker.mjs").as_uri()}";
+const {{ RENTROLL_URL, RENTROLL_TOKEN }} = process.env;
+const worker = new Worker(RENTROLL_URL, RENTROLL_TOKEN, ["films"]);
+const nested = (levels) => (levels ? [nested(levels - 1)] : []);
+Object.assign(handlers, {{
+  "faulty.unsendable": () => 7n,
+  "faulty.NUL": () => "\\0",
+  "faulty.large": () => "x".repeat(2 ** 20 + 1),
+  "faulty.deep": () => nested(70),
+  "faulty.surrogate": () => {{ throw new Error("\\ud800"); }},
+  "faulty.progress": async (task) => {{
+    task.progress = {{ fraction: 7n }};
+    while (task.progress) await new Promise(setImmediate);
+    return "came through";
+  }},
+  "faulty.cancelled": async (task) => {{
+    const headers = worker.headers;
+    await fetch(`${{RENTROLL_URL}}/v1/tasks/${{task.id}}/cancel`, {{ method: "POST", headers }});
+    while (!task.stop.aborted) await new Promise(setImmediate);
+    task.stop.throwIfAborted();
+  }},
+}});
+worker.run();
+"""
 SEEN = {"fraction": 0.25, "done": 1, "total": 4, "note": "reels"}
 
 
@@ -72,6 +102,102 @@ def test_what_its_handlers_return_and_raise_is_settled(server: Server, language:
     assert good["result"] == {"cut": 7, "fencing_token": 1}
     assert (bad["dead_reason"], bad["error"]["message"]) == ("permanent_failure", "Which reel?")
     assert unknown["error"] == {"class": "Permanent", "message": "No handler for film.burn."}
+
+
+@pytest.mark.parametrize("language", ["python", "node"])
+def test_no_handler_takes_its_worker_along(
+    server: Server, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One worker, and handlers that return and say what cannot be said, one after the other."""
+    with faulty(server, monkeypatch) if language == "python" else faulty_in_node(server):
+        for name in ("unsendable", "NUL", "large", "deep"):
+            task = server.ended(server.enqueue(name=f"faulty.{name}"))
+            assert (task["dead_reason"], task["attempts"][0]["outcome"]) == (
+                "permanent_failure",
+                "failed",
+            ), name
+        task = server.ended(server.enqueue(name="faulty.surrogate", max_attempts=1))
+        assert task["error"]["message"] == r"\ud800"
+        assert server.ended(server.enqueue(name="faulty.progress"))["result"] == "came through"
+        assert server.ended(server.enqueue(name="faulty.cancelled"))["state"] == "cancelled"
+
+
+@contextmanager
+def faulty_in_node(server: Server) -> Iterator[None]:
+    program = [node(), "--input-type=module", "--eval", FAULTY]
+    with subprocess.Popen(program, env=server.environment) as worker:
+        try:
+            yield
+        finally:
+            worker.kill()
+
+
+@contextmanager
+def faulty(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("LEASE_SECONDS", "1")
+    example = runpy.run_path(str(EXAMPLES / "worker.py"))
+    worker = example["Worker"](server.url, "token-tenant-a", ["films"])
+    monkeypatch.setattr(worker, "claim", partial(worker.claim, wait=1))  # it is to end soon
+
+    def surrogate(task: dict[str, Any]) -> Any:
+        raise ValueError("\ud800")
+
+    def progress(task: dict[str, Any]) -> Any:
+        task["progress"] = {"fraction": float("nan")}
+        until(lambda: "progress" not in task)
+        return "came through"
+
+    def cancelled(task: dict[str, Any]) -> Any:
+        server.api.post(f"/v1/tasks/{task['id']}/cancel")
+        assert task["stop"].wait(20)
+        raise InterruptedError
+
+    handlers: dict[str, Callable[[dict[str, Any]], Any]] = {
+        "faulty.unsendable": lambda _: datetime.now(UTC),
+        "faulty.NUL": lambda _: "\0",
+        "faulty.large": lambda _: "x" * (2**20 + 1),
+        "faulty.deep": lambda _: nested(70),
+        "faulty.surrogate": surrogate,
+        "faulty.progress": progress,
+        "faulty.cancelled": cancelled,
+    }
+    example["HANDLERS"].update(handlers)
+    running = Thread(target=worker.run)
+    running.start()
+    try:
+        yield
+    finally:
+        worker.stopping.set()
+        running.join()
+        worker.http.close()
+
+
+def nested(levels: int) -> list[Any]:
+    return [nested(levels - 1)] if levels else []
+
+
+def test_one_that_is_told_to_stop_does_not_hurry_an_absent_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It pauses between tries all the same, and what was done is said once the server is back."""
+    example = runpy.run_path(str(EXAMPLES / "worker.py"))
+    worker = example["Worker"]("http://absent.invalid", "token", ["films"])
+    worker.asked["worker"] = "one"
+    worker.stopping.set()
+    pauses: list[float] = []
+    answers = [httpx.ConnectError("away"), httpx.ConnectError("away"), {"leases": [{}]}]
+
+    def post(path: str, body: Any) -> Any:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(worker, "post", post)
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    worker.settle({"id": "task", "generation": 1}, {"outcome": "released"})
+    assert pauses == [1, 1]
+    worker.http.close()
 
 
 def test_progress_in_python_is_seen(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
