@@ -20,8 +20,9 @@ from tests.faults.stepped import Steps, no_litter, this_process_as_well
 from tests.waiting import until
 
 SHORT_LEASE = "--lease-seconds=1"
-NOT_AT_ALL, HOUR, DAY = timedelta(), timedelta(hours=1), timedelta(days=1)
-BACK_AND_FORTH = (-HOUR, HOUR, DAY, NOT_AT_ALL)
+NOT_AT_ALL, TWO_MINUTES = timedelta(), timedelta(minutes=2)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+BACK_AND_FORTH = (-TWO_MINUTES, -HOUR, HOUR, DAY, NOT_AT_ALL)
 A_LEASE = 5
 """Renewals, one every third of it: a lease and a half."""
 
@@ -105,7 +106,7 @@ class TestClockOfTheLedger:
         crowd = [enqueue(tasks.fail_at_first, word, tenant=tenant) for word in words]
         until(lambda: Attempt.objects.count() == len(crowd))
 
-        for by in (-HOUR, NOT_AT_ALL):
+        for by in (-TWO_MINUTES, -HOUR, NOT_AT_ALL):
             steps.set(by)
             wait_for_state(enqueue(tasks.noop, tenant=tenant), TaskState.SUCCEEDED)
             assert {the_task(task_id).state for task_id in crowd} == {TaskState.QUEUED}
