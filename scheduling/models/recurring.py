@@ -253,6 +253,11 @@ class Tick(models.Model):
         ]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["recurring", "at", "origin"], name="tick_instant"),
+            models.UniqueConstraint(
+                fields=["recurring", "at"],
+                name="tick_fires_once",
+                condition=Q(outcome=TickOutcome.FIRED) & ~Q(origin=Origin.RUN_NOW),
+            ),
             models.CheckConstraint(
                 name="tick_outcome",
                 condition=Q(outcome__isnull=True) | Q(outcome__in=list(TickOutcome)),

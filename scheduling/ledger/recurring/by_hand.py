@@ -13,7 +13,7 @@ from scheduling.ledger.cancel import cancel
 from scheduling.ledger.dialects import dialect
 from scheduling.ledger.recurring.account import save_standing
 from scheduling.ledger.recurring.keep import locked
-from scheduling.ledger.recurring.look_back import UNFINISHED, look_back, may_overlap
+from scheduling.ledger.recurring.look_back import look_back, may_overlap, unfinished
 from scheduling.ledger.recurring.make import make_tasks, new_task
 from scheduling.ledger.recurring.release import release_of
 from scheduling.ledger.recurring.values import Backfilled
@@ -62,19 +62,16 @@ def run_now(
 
 
 def _cancel_others(recurring_id: UUID, now: datetime) -> None:
-    others = Tick.objects.open().filter(
-        recurring=recurring_id,
-        recurring__overlap=Overlap.CANCEL_OTHER,
-        task__state__in=UNFINISHED,
-    )
+    others = unfinished().filter(recurring=recurring_id, recurring__overlap=Overlap.CANCEL_OTHER)
     cancel(list(others.values_list("task__pk", flat=True)), now=now)
 
 
 def _require_turn(row: RecurringTask) -> None:
     if may_overlap(row):
         return
-    unfinished = Tick.objects.open().filter(recurring=row, task__state__in=UNFINISHED)
-    first = unfinished.order_by("at").values_list("task_id", flat=True).first()
+    first = (
+        unfinished().filter(recurring=row).order_by("at").values_list("task_id", flat=True).first()
+    )
     if first or Tick.objects.waiting().filter(recurring=row).exists():
         raise Overlapping(row.name, first)
 

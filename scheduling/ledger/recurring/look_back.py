@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from scheduling.ledger.recurring import waiting
 from scheduling.models import RecurringTask, Tick
@@ -15,25 +15,35 @@ MOST = 1000
 UNFINISHED = (TaskState.QUEUED, TaskState.RUNNING)
 
 
+def unfinished() -> QuerySet[Tick]:
+    """Ticks that others wait for: their tasks wait or run. But a redriven one is its operator's, and dead to its tick."""
+    goes_on = Q(task__state__in=UNFINISHED, task__redriven_from__isnull=True)
+    return Tick.objects.open().filter(goes_on)
+
+
 def look_back(rows: Sequence[RecurringTask], now: datetime) -> None:
     """Close ticks whose tasks are over, and count failures on their rows, which the caller holds and saves.
 
     A row that has failed as often as it may is paused by that, and what waits of it is missed. A task that is gone
-    was pruned or discarded, and counts for nothing.
+    was pruned or discarded, and counts for nothing; one that was redriven since is dead to its tick, however it ends.
     """
     by_id = {row.pk: row for row in rows}
-    is_over = Q(task__state__in=list(TERMINAL)) | Q(task__state__isnull=True)
+    is_over = (
+        Q(task__state__in=list(TERMINAL))
+        | Q(task__state__isnull=True)
+        | Q(task__redriven_from__isnull=False)
+    )
     over = list(
         Tick.objects.open()
         .filter(is_over, recurring__in=rows)
         .order_by("at")
-        .values_list("pk", "recurring_id", "task__state")[:MOST]
+        .values_list("pk", "recurring_id", "task__state", "task__redriven_from")[:MOST]
     )
     if not over:
         return
-    Tick.objects.filter(pk__in=[pk for pk, _, _ in over]).update(is_open=False)
-    for _, recurring_id, state in over:
-        _count(by_id[recurring_id], state)
+    Tick.objects.filter(pk__in=[pk for pk, *_ in over]).update(is_open=False)
+    for _, recurring_id, state, redriven_from in over:
+        _count(by_id[recurring_id], state if redriven_from is None else TaskState.DEAD)
     failing = [row for row in rows if not row.paused and _has_failed_too_often(row)]
     for row in failing:
         _pause(row)
@@ -67,8 +77,8 @@ def busy_among(rows: Sequence[RecurringTask]) -> set[object]:
     guarded = [row for row in rows if not may_overlap(row)]
     if not guarded:
         return set()
-    unfinished = Tick.objects.open().filter(recurring__in=guarded, task__state__in=UNFINISHED)
-    return set(unfinished.order_by().values_list("recurring_id", flat=True).distinct())
+    busy = unfinished().filter(recurring__in=guarded)
+    return set(busy.order_by().values_list("recurring_id", flat=True).distinct())
 
 
 def waiting_among(rows: Sequence[RecurringTask]) -> set[object]:

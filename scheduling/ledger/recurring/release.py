@@ -16,7 +16,7 @@ from scheduling.ledger.recurring.disabling import (
     task_or_disable,
 )
 from scheduling.ledger.recurring.judge import of_use_until
-from scheduling.ledger.recurring.look_back import UNFINISHED, busy_among, look_back, may_overlap
+from scheduling.ledger.recurring.look_back import busy_among, look_back, may_overlap, unfinished
 from scheduling.ledger.recurring.make import TRY_AGAIN, make_tasks
 from scheduling.ledger.recurring.plan import FIRES
 from scheduling.ledger.topics import SLOWEST_LOOK
@@ -109,7 +109,10 @@ def _whose_turn_it_is(now: datetime, rows: int) -> Iterable[tuple[UUID, int]]:
     """(recurring task, tenant), those that have waited longest first."""
     ready = (
         _active(Tick.objects.waiting().filter(look_at__lte=now))
-        .filter(Q(recurring__overlap=Overlap.ALLOW) | ~Exists(_unfinished()))
+        .filter(
+            Q(recurring__overlap=Overlap.ALLOW)
+            | ~Exists(unfinished().filter(recurring=OuterRef("recurring")))
+        )
         .order_by("look_at", "pk")
     )
     found = ready.values_list("recurring_id", "recurring__tenant_id")[:CONSIDERED]
@@ -118,10 +121,6 @@ def _whose_turn_it_is(now: datetime, rows: int) -> Iterable[tuple[UUID, int]]:
 
 def _active(ticks: QuerySet[Tick]) -> QuerySet[Tick]:
     return ticks.filter(recurring__paused=False, recurring__disabled_reason="")
-
-
-def _unfinished() -> QuerySet[Tick]:
-    return Tick.objects.open().filter(recurring=OuterRef("recurring"), task__state__in=UNFINISHED)
 
 
 def _cancel_what_is_in_the_way(now: datetime) -> None:
@@ -136,10 +135,9 @@ def _cancel_what_is_in_the_way(now: datetime) -> None:
     if not recurring_ids:
         return
     newer = waits.filter(recurring=OuterRef("recurring"), at__gt=OuterRef("at"))
-    in_the_way = Tick.objects.open().filter(
+    in_the_way = unfinished().filter(
         Exists(newer),  # in one look: what waited a moment ago may be the task that is found now
         recurring__in=recurring_ids,
-        task__state__in=UNFINISHED,
         task__cancel_requested_at=None,
     )
     cancel(list(in_the_way.values_list("task__pk", flat=True)[:CONSIDERED]), now=now)

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 import pytest
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from scheduling import ledger
 from scheduling.errors import InvalidTask, LimitExceeded, Overlapping
+from scheduling.ids import uuid7
 from scheduling.models import RecurringTask, Task, Tick
 from tenants.models import Tenant
 from tests.ledger.kit import START, at, run
@@ -162,3 +163,12 @@ def test_a_backfill_cancels_nothing_that_is_newer(tenant_a: Tenant) -> None:
     fire(at(62))
     assert Task.objects.get().cancel_requested_at is None
     assert outcomes(row) == {"fired": 1, "waits": 2}
+
+
+def test_the_database_refuses_a_second_task_for_one_instant(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a)
+    fire(at(60))
+    twice = Tick(recurring=row, at=at(60), origin="backfill", outcome="fired", decided_at=at(61))
+    twice.task_id = uuid7()
+    with pytest.raises(IntegrityError):
+        twice.save()

@@ -195,6 +195,32 @@ def test_a_redriven_task_is_its_operators_and_no_tick_waits_for_it(tenant_a: Ten
     assert [outcome for _, outcome in told(row)] == ["fired"] * 3
 
 
+@pytest.mark.parametrize("overlap", ["skip", "buffer_one", "cancel_other"])
+def test_a_task_that_is_redriven_before_anybody_looks_was_dead_all_the_same(
+    tenant_a: Tenant, overlap: str
+) -> None:
+    row = recurring(tenant_a, overlap=overlap, max_attempts=1)
+    fire(at(60))
+    claim = start_one(at(60))
+    say(claim, failing(retry_in=None), now=at(61))
+    ledger.redrive([claim.task_id], now=at(62))
+    fire(at(120))
+    assert told(row) == [("12:01", "fired"), ("12:02", "fired")]
+    assert again(row).failures == 1
+    assert Task.objects.get(pk=claim.task_id).state == TaskState.QUEUED
+
+
+def test_a_tick_that_waited_for_a_task_does_not_wait_for_its_redriven_run(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a, overlap="buffer_one", max_attempts=1)
+    fire(at(60))
+    claim = start_one(at(60))
+    fire(at(120))
+    say(claim, failing(retry_in=None), now=at(121))
+    ledger.redrive([claim.task_id], now=at(122))
+    fire(at(123))
+    assert told(row)[-1] == ("12:02", "fired")
+
+
 def test_workers_of_other_rows_are_not_in_the_way(tenant_a: Tenant, tenant_b: Tenant) -> None:
     mine, theirs = recurring(tenant_a), recurring(tenant_b)
     fire(at(60))
