@@ -50,7 +50,8 @@ class Pausing(Working):
         )
         key = (scope, by_tenant)
         since = self.model.pauses[key].since if key in self.model.standing_keys() else now
-        self.model.pauses[key] = ModelPause(since, now + duration if duration else None)
+        was_met = key in self.model.pauses and self.model.pauses[key].was_met
+        self.model.pauses[key] = ModelPause(since, now + duration if duration else None, was_met)
         assert (receipt.since, receipt.expires_at) == (since, self.model.pauses[key].end)
         assert self._tells_of(receipt, scope)
 
