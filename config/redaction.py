@@ -8,6 +8,7 @@ import html
 import json
 import logging
 import re
+import traceback
 from collections.abc import ItemsView
 from datetime import UTC, datetime
 from functools import cache
@@ -27,6 +28,7 @@ LEAST_LENGTH = 8
 """A shorter secret would be found in ordinary words; and is none."""
 
 _QUOTE = r"(?:['\"]|&\#?\w+;)*"  # as Python writes it, and as HTML escapes that
+_VALUE_BEGINS = re.compile(r"[^\w ]")
 _VALUE = r"[^\s'\"&,;<>]+"
 RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\brr_[\w-]{20,}"), LEFT_OUT),  # tokens
@@ -40,7 +42,10 @@ RULES: tuple[tuple[re.Pattern[str], str], ...] = (
         ),
         rf"\1{LEFT_OUT}",
     ),
-    (re.compile(r"^DETAIL:.*", re.MULTILINE), f"DETAIL: {LEFT_OUT}"),  # PostgreSQL quotes the row
+    (  # PostgreSQL quotes the row, what it could not read, and the statement with its values
+        re.compile(r"^(DETAIL|CONTEXT|LINE \d+):.*", re.MULTILINE),
+        rf"\1: {LEFT_OUT}",
+    ),
 )
 
 
@@ -60,6 +65,30 @@ def known_secrets() -> tuple[str, ...]:
     own += [database.get("PASSWORD", "") for database in settings.DATABASES.values()]
     written = {form(secret) for secret in own for form in (str, quote, html.escape)}
     return tuple(sorted((text for text in written if len(text) >= LEAST_LENGTH), key=len)[::-1])
+
+
+class ClassAndPlace(logging.Filter):
+    """Of errors in code of others, logged by libraries that know no better: their class and where they were raised.
+
+    What they say may hold a part of a payload: a receiver of a task's signals is given all of it.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.exc_info and record.exc_info[0]:
+            kind, _, trace = record.exc_info
+            place = "".join(traceback.format_tb(trace))
+            record.args = (told_without_errors(record), place, kind.__qualname__)
+            record.msg, record.exc_info = "%s\n%s%s", None
+        return True
+
+
+def told_without_errors(record: logging.LogRecord) -> str:
+    """Its words, and no value: of a text that was put together before, what comes ahead of all values."""
+    if not isinstance(record.args, tuple) or not record.args:
+        return _VALUE_BEGINS.split(str(record.msg), maxsplit=1)[0]
+    return str(record.msg) % tuple(
+        type(arg).__qualname__ if isinstance(arg, BaseException) else arg for arg in record.args
+    )
 
 
 class Formatter(logging.Formatter):

@@ -10,6 +10,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from config import databases, secret_key
+from scheduling import durations
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DJANGO_6 = django.VERSION >= (6, 0)
@@ -107,6 +108,12 @@ WEBHOOK_SECRET = env.str("WEBHOOK_SECRET", default="")
 HTTP_ALLOW_PRIVATE_ADDRESSES = env.list(
     "HTTP_ALLOW_PRIVATE_ADDRESSES", default=["127.0.0.0/8", "::1/128"] if DEBUG else []
 )
+
+# How long finished tasks are kept of tenants that have no retention of their own; what `prune` goes by.
+try:
+    RETENTION = durations.parse(env.str("RETENTION", default="30d"))
+except ValueError as error:
+    raise ImproperlyConfigured(f"RETENTION: {error}") from error
 
 # Queues whose tasks have any name and are run by remote workers, over the API. No Python worker claims from them.
 REMOTE_QUEUES = env.list("REMOTE_QUEUES", default=[])
@@ -208,6 +215,7 @@ LOGGING = {
             "datefmt": "%Y-%m-%dT%H:%M:%S%z",
         },
     },
+    "filters": {"class_and_place": {"()": "config.redaction.ClassAndPlace"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO").upper()},
     "loggers": {
@@ -216,6 +224,10 @@ LOGGING = {
         "django.request": {"level": "ERROR"},
         "django.security.DisallowedHost": {"level": "CRITICAL"},
         "gunicorn.error": {"handlers": [], "propagate": True},
+        # What handlers, and receivers of their signals, leave for these to catch.
+        "django.dispatch": {"filters": ["class_and_place"]},
+        "asyncio": {"filters": ["class_and_place"]},
+        "concurrent.futures": {"filters": ["class_and_place"]},
         "httpx": {"level": "WARNING"},
     },
 }

@@ -1,5 +1,7 @@
 """No secret gets into a log line or a report on an error."""
 
+import asyncio
+import gc
 import logging
 import secrets
 import sys
@@ -7,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.db import IntegrityError, connection
+from django.dispatch import Signal
 from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
@@ -47,6 +50,8 @@ def known_anew() -> Iterator[None]:
         f"{{&#x27;client_secret&#x27;: &#x27;{HUSH}&#x27;}}",
         f"Cookie: sessionid={HUSH}; theme=dark",
         f"new row violates a constraint\nDETAIL:  Failing row contains (1, {HUSH}).",
+        f"invalid input syntax for type json\nLINE 1: SELECT '{HUSH}'",
+        f"invalid input syntax for type json\nCONTEXT:  JSON data, line 1: {HUSH}",
     ],
 )
 def test_what_looks_like_a_secret_is_left_out(text: str) -> None:
@@ -151,3 +156,48 @@ def test_djangos_report_on_an_error_hides_every_secret(
     session = admin_client.cookies["sessionid"].value
     for secret in (*issued, HUSH, settings.SECRET_KEY, signing.secret_of("tenant-a"), session):
         assert secret not in page
+
+
+class TestErrorsInCodeOfOthers:
+    """Whatever library logs them, their class and place are told and what they say is not."""
+
+    def test_a_receiver_of_a_tasks_signals(self, caplog: pytest.LogCaptureFixture) -> None:
+        def receiver(**of_signal: object) -> None:
+            raise ValueError(f"cannot bill {HUSH}") from KeyError(HUSH)
+
+        signal = Signal()
+        signal.connect(receiver, weak=False)
+        signal.send_robust(None)
+        self.require_class_and_place(caplog, "receiver in Signal.send_robust() (ValueError)")
+
+    def test_a_coroutine_that_nobody_awaits(self, caplog: pytest.LogCaptureFixture) -> None:
+        async def left_alone() -> None:
+            raise ValueError(HUSH)
+
+        async def handler() -> None:
+            one = asyncio.ensure_future(left_alone())
+            await asyncio.wait([one])
+
+        asyncio.run(handler())
+        gc.collect()
+        self.require_class_and_place(caplog, "Task exception was never retrieved")
+
+    def test_a_callback_of_the_event_loop(self, caplog: pytest.LogCaptureFixture) -> None:
+        def callback(payload: str) -> None:
+            raise ValueError(payload)
+
+        async def handler() -> None:
+            asyncio.get_running_loop().call_soon(callback, HUSH)
+            await asyncio.sleep(0)
+
+        asyncio.run(handler())
+        self.require_class_and_place(caplog, "Exception in callback")
+
+    def require_class_and_place(self, caplog: pytest.LogCaptureFixture, told: str) -> None:
+        (record,) = caplog.records
+        for formatter in (redaction.Formatter("%(message)s"), redaction.JsonFormatter()):
+            line = formatter.format(record)
+            assert told in line
+            assert "ValueError" in line
+            assert "test_redaction.py" in line
+            assert HUSH not in line

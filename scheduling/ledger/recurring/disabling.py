@@ -46,7 +46,10 @@ def task_or_disable(row: RecurringTask, now: datetime) -> NewTask | None:
     """What the row makes. None: it cannot be read, and is disabled."""
     try:
         return new_task(row, now)
-    except Exception as error:
-        logger.exception("Recurring task %s (%s) is disabled.", row.pk, row.name)
+    except Exception as error:  # noqa: BLE001  # whatever it is, the other rows go on
+        logger.error(  # what the error says may hold a part of the payload; the row keeps it
+            "Recurring task %s (%s) cannot be read, and is disabled: %s.",
+            row.pk, row.name, type(error).__name__,
+        )  # fmt: skip
         disable(row, f"It cannot be read: {error}", now)
         return None
