@@ -27,6 +27,7 @@ from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped
 
 from config.headers import HEADERS
 from scheduling import clock
+from scheduling.api.v1 import coming_back
 from scheduling.api.v1.kinds import Kind
 
 SECONDS_TO_SEND = float(os.environ.get("WEB_SECONDS_TO_SEND", "20"))
@@ -49,7 +50,7 @@ BRIEFLY = 0.05
 KNOWN_FOR = 1.0
 TURNED_AWAY = "/v1/tasks"
 """Where floods come in."""
-RETRY_AFTER = "1"
+RETRY_AFTER = 1
 
 
 class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
@@ -171,7 +172,7 @@ def turn_away(environ: dict[str, Any], start_response: Any) -> list[bytes]:
     headers = [
         ("Content-Type", "application/problem+json"),
         ("Content-Length", str(len(body))),
-        ("Retry-After", RETRY_AFTER),
+        *coming_back.in_trouble(RETRY_AFTER).items(),
         *HEADERS.items(),
     ]
     start_response("503 Service Unavailable", headers)

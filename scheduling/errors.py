@@ -31,14 +31,24 @@ class LimitExceeded(RentrollError):
     """A tenant is over one of its limits; nothing was stored. `limit` names the field of Tenant.
 
     `count` is told when no wait will ever help: so many at once are more than the limit as a whole.
+    Of a rate `quota` is its burst, and `window` the time in which that grows back.
     """
 
     def __init__(
-        self, limit: str, *, allowed: int | float, retry_after: timedelta, count: int = 0
+        self,
+        limit: str,
+        *,
+        allowed: int | float,
+        retry_after: timedelta,
+        count: int = 0,
+        quota: int | None = None,
+        window: timedelta | None = None,
     ) -> None:
         self.limit = limit
         self.allowed = allowed
         self.retry_after = retry_after
+        self.quota = int(allowed) if quota is None else quota
+        self.window = window
         super().__init__(
             f"{count} tasks at once are more than the tenant's {limit} of {allowed:g} ever takes; send fewer."
             if count

@@ -122,6 +122,11 @@ class Tenant(models.Model):
     def __str__(self) -> str:
         return self.slug
 
+    @property
+    def keeps_history_for(self) -> timedelta:
+        """How long its finished tasks are kept: its own retention, or the installation's."""
+        return settings.RETENTION if self.retention is None else self.retention
+
 
 class Scope(models.TextChoices):
     """What a token may be used for."""

@@ -156,14 +156,10 @@ def _limit_met(
     rate = usage.rate_per_second if rated else None
     if rate is not None:
         if count > usage.rate_burst:
-            return LimitExceeded(
-                "rate_burst", allowed=usage.rate_burst, retry_after=QUEUE_FULL_RETRY, count=count
-            )
+            return _over_rate("rate_burst", usage, QUEUE_FULL_RETRY, count)
         wait = max(usage.full_at - usage.at, 0.0) + (ahead + count - usage.rate_burst) / rate
         if wait > RATE_SLACK_SECONDS:
-            return LimitExceeded(
-                "rate_per_second", allowed=rate, retry_after=timedelta(seconds=wait)
-            )
+            return _over_rate("rate_per_second", usage, timedelta(seconds=wait))
     most = usage.max_queued
     if most is not None and usage.unfinished + ahead + count > most:
         never = count if count > most else 0
@@ -173,10 +169,22 @@ def _limit_met(
 
 def _limit_at_the_brink(usage: Usage) -> LimitExceeded:
     """Room was there at every look and gone at every try, so any limit there is may be the one."""
-    most, rate = usage.max_queued, usage.rate_per_second
-    if most is not None:
-        return LimitExceeded("max_queued", allowed=most, retry_after=QUEUE_FULL_RETRY)
-    return LimitExceeded("rate_per_second", allowed=rate or 0.0, retry_after=QUEUE_FULL_RETRY)
+    if usage.max_queued is not None:
+        return LimitExceeded("max_queued", allowed=usage.max_queued, retry_after=QUEUE_FULL_RETRY)
+    return _over_rate("rate_per_second", usage, QUEUE_FULL_RETRY)
+
+
+def _over_rate(limit: str, usage: Usage, wait: timedelta, count: int = 0) -> LimitExceeded:
+    """One limiter, of which `limit` names the figure that was exceeded."""
+    rate, burst = usage.rate_per_second, usage.rate_burst
+    return LimitExceeded(
+        limit,
+        allowed=burst if limit == "rate_burst" else rate or 0.0,
+        retry_after=wait,
+        count=count,
+        quota=burst,
+        window=timedelta(seconds=burst / rate) if rate else None,
+    )
 
 
 def _is_amiss(usage: Usage) -> bool:

@@ -58,8 +58,8 @@ class Explanation:
     ahead_in_lane: int = 0
     ahead_in_other_lanes: int = 0
     """As many as are served before it. Both together are `FURTHEST` at most, and then there may be more."""
-    workers: int = 0
-    """Processes that are alive and serve its queue, among those that this project runs itself."""
+    workers: int | None = 0
+    """Processes that are alive and serve its queue. None: remote workers do, and nobody knows how many there are."""
 
 
 def explain(task: Task, *, now: datetime | None = None) -> Explanation:
@@ -80,8 +80,8 @@ class _Waiting:
 
     def __init__(self, task: Task, schedule: Schedule, now: datetime) -> None:
         self.task, self.schedule, self.lane, self.now = task, schedule, schedule.lane, now
-        is_remote = task.queue in settings.REMOTE_QUEUES
-        self.reach = reach_of([task.queue] if is_remote else None, None)
+        self.is_remote = task.queue in settings.REMOTE_QUEUES
+        self.reach = reach_of([task.queue] if self.is_remote else None, None)
         self.pauses = list(Pause.objects.in_force(now).select_related("tenant"))
         self.switch = KillSwitch(tuple((p.tenant_id, p.queue, p.name) for p in self.pauses))
 
@@ -164,7 +164,9 @@ class _Waiting:
             for lane_id, count in _counts(lane_ids, _ready_in(OuterRef("pk"), paused))
         }
 
-    def _workers(self) -> int:
+    def _workers(self) -> int | None:
+        if self.is_remote:
+            return None
         alive = WorkerProcess.objects.filter(seen_at__gt=self.now - SILENT_AFTER)
         served = alive.values_list("queues", flat=True)
         return sum(not queues or self.task.queue in queues for queues in served)

@@ -15,8 +15,8 @@ from scheduling.api.v1.openapi import document, examples
 from scheduling.api.v1.problems import MEDIA_TYPE
 from tenants.models import Tenant
 from tests.api import provocations, recurring_provocations
-from tests.api.kit import JSON, Api, problem
-from tests.api.refusals import NOBODYS, Outcome, Provocation
+from tests.api.kit import JSON, Api, faults, problem
+from tests.api.refusals import KEY, NOBODYS, Outcome, Provocation
 from tests.api.stage import PLACES, Call, Exchange, Stage, steadied, told
 
 TABLE = {**provocations.TABLE, **recurring_provocations.TABLE}
@@ -95,6 +95,18 @@ def test_methods_that_are_not_documented_are_refused_with_those_that_are(
         assert problem(answer) == (405, "method-not-allowed"), method
         allowed = set(answer["Allow"].split(", "))
         assert allowed == taken | {"OPTIONS"} | ({"HEAD"} if "GET" in taken else set())
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "operation", [name for name, (method, _) in PLACES.items() if method in ("POST", "PATCH")]
+)
+def test_a_key_is_heeded_or_refused_and_never_ignored(stage: Stage, operation: str) -> None:
+    sent = stage.send(usual(operation, stage).saying(KEY))
+    if "Idempotency-Key" in {one["name"] for one in documented(operation)["parameters"]}:
+        assert sent.answer.status_code == 201
+    else:
+        assert "The Idempotency-Key header" in faults(sent.answer)["idempotency_key"]
 
 
 @pytest.mark.django_db

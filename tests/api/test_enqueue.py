@@ -144,7 +144,7 @@ def test_a_full_tenant_is_told_so_and_when_to_come_back(api_a: Api, tenant_a: Te
 
 
 @pytest.mark.parametrize(
-    ("rate", "policy"), [(7 / 60, "q=1;w=9"), (0.001, "q=1;w=1000"), (2.5, "q=2;w=1")]
+    ("rate", "policy"), [(7 / 60, "q=1;w=9"), (0.001, "q=1;w=1000"), (2.5, "q=1;w=1")]
 )
 def test_a_tenant_over_its_rate_is_told_so_in_whole_seconds(
     api_a: Api, tenant_a: Tenant, rate: float, policy: str

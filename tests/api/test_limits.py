@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from pytest_django import Settings
 
 from scheduling import clock, ledger
 from scheduling.api.v1 import limits
@@ -24,7 +25,7 @@ def slow(tenant_a: Tenant) -> Tenant:
 
 def left(answer: Response) -> tuple[int, int]:
     """What the RateLimit field says: how many, and in how many seconds all of it is back."""
-    found = re.fullmatch(r'"rate_burst";r=(\d+);t=(\d+)', answer["RateLimit"])
+    found = re.fullmatch(r'"rate_per_second";r=(\d+);t=(\d+)', answer["RateLimit"])
     assert found
     return int(found[1]), int(found[2])
 
@@ -41,6 +42,27 @@ def test_limits_and_what_is_used_of_them(api_a: Api, tenant_a: Tenant) -> None:
     assert (said["max_queued"], said["unfinished"]) == (7, 3)
     assert (said["max_in_flight"], said["in_flight"]) == (2, 1)
     assert said["retention_seconds"] == 86400
+
+
+def test_without_its_own_retention_a_tenant_is_told_the_installations(
+    api_a: Api, settings: Settings
+) -> None:
+    settings.RETENTION = timedelta(hours=12)
+    assert api_a.get("/v1/limits").json()["retention_seconds"] == 12 * 3600
+
+
+def test_a_rate_is_one_policy_whether_it_lets_in_or_not(api_a: Api, slow: Tenant) -> None:
+    """So that a client can follow it by its name."""
+    let_in = api_a.enqueue()
+    one = {"name": "demo.echo", "payload": {"message": "x"}}
+    over_its_burst = api_a.post("/v1/tasks/batch", {"tasks": [one] * 11})
+    used_up = [api_a.enqueue() for _ in range(10)][-1]
+    assert [over_its_burst.json()["limit"], used_up.json()["limit"]] == [
+        "rate_burst",
+        "rate_per_second",
+    ]
+    policies = {answer["RateLimit-Policy"] for answer in (let_in, over_its_burst, used_up)}
+    assert policies == {'"rate_per_second";q=10;w=10000'}
 
 
 def test_what_is_left_of_the_rate_is_what_is_taken(api_a: Api, slow: Tenant) -> None:
@@ -61,7 +83,7 @@ def test_no_limits_are_null(api_a: Api, tenant_a: Tenant) -> None:
 
 def test_every_answer_says_how_much_is_left(api_a: Api, slow: Tenant) -> None:
     answer = api_a.enqueue(key="k")
-    assert answer["RateLimit-Policy"] == '"rate_burst";q=10;w=10000'
+    assert answer["RateLimit-Policy"] == '"rate_per_second";q=10;w=10000'
     assert left(answer) == (9, 1000)
     assert left(api_a.enqueue(key="k"))[0] == 9
     one = {"name": "demo.echo", "payload": {"message": "x"}}

@@ -11,7 +11,8 @@ from pytest_django import Settings
 
 from scheduling import clock, errors, ledger
 from scheduling.api.v1 import trouble
-from scheduling.api.v1.problems import problem_of, whole_seconds
+from scheduling.api.v1.coming_back import whole_seconds
+from scheduling.api.v1.problems import problem_of
 from scheduling.models import Task
 from tenants.models import ApiToken, Tenant
 from tests.api.kit import JSON, Api, faults, problem
@@ -39,6 +40,8 @@ def test_a_full_system_says_when_to_come_back(
     answer = api_a.enqueue()
     assert problem(answer) == (503, "temporary-reduced-capacity")
     assert answer["Retry-After"] == "5"
+    assert answer["RateLimit-Policy"] == '"capacity";q=0;w=5'
+    assert answer["RateLimit"] == '"capacity";r=0;t=5'
     assert answer.json()["detail"] == "The disk is nearly full. Try again in 5 s."
 
 
@@ -243,6 +246,7 @@ def test_a_ledger_in_trouble_is_503_and_says_when_to_come_back(
     answer = api_a.enqueue()
     assert problem(answer) == (503, "unavailable")
     assert int(answer["Retry-After"]) >= 1
+    assert answer["RateLimit"] == f'"capacity";r=0;t={answer["Retry-After"]}'
     assert str(error) not in answer.content.decode()
 
 

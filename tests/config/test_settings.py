@@ -5,13 +5,24 @@ import sys
 from pathlib import Path
 
 
+def test_a_retention_that_is_no_duration_is_refused_by_name(tmp_path: Path) -> None:
+    refused = manage_py("check", DATA_DIR=str(tmp_path), DEBUG="1", RETENTION="a while")
+    assert "RETENTION: 'a while' is no usable duration" in refused
+
+
 def test_without_debug_a_secret_key_is_demanded_by_name(tmp_path: Path) -> None:
-    refused = subprocess.run(
-        [sys.executable, "manage.py", "check"],
-        env={"DATA_DIR": str(tmp_path)},
+    refused = manage_py("check", DATA_DIR=str(tmp_path))
+    assert "SECRET_KEY must be a random text" in refused
+
+
+def manage_py(command: str, **environment: str) -> str:
+    """What it says when it fails."""
+    failed = subprocess.run(
+        [sys.executable, "manage.py", command],
+        env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert refused.returncode != 0
-    assert "SECRET_KEY must be a random text" in refused.stderr
+    assert failed.returncode != 0
+    return failed.stderr

@@ -83,5 +83,6 @@ def test_the_answer_is_a_problem_like_any_other() -> None:
     assert given["Content-Type"] == "application/problem+json"
     assert given["Content-Length"] == str(len(body))
     assert given["Retry-After"] == "1"
+    assert given["RateLimit"] == '"capacity";r=0;t=1'
     assert "default-src 'none'" in given["Content-Security-Policy"]
     assert json.loads(body).keys() == {"type", "title", "status", "detail", "instance"}

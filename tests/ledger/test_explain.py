@@ -129,6 +129,14 @@ def test_a_task_for_remote_workers_stands_in_their_order(
     assert (claim.task_id == first) is (found == {0, 1})
 
 
+def test_workers_on_no_register_are_not_counted_as_none(
+    tenant_a: Tenant, settings: Settings
+) -> None:
+    settings.REMOTE_QUEUES = ["gpu"]
+    (task_id,) = kit.put(tenant_a, queue="gpu")
+    assert (explained(task_id).why, explained(task_id).workers) == (Why.NEXT, None)
+
+
 def test_workers_that_serve_the_queue_are_counted(tenant_a: Tenant) -> None:
     [task_id] = kit.put(tenant_a)
     for queues in ((), ("default", "mail"), ("mail",)):

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from scheduling import audit
-from scheduling.api.v1 import body, problems
+from scheduling.api.v1 import body, idempotency, problems
 from scheduling.errors import InvalidTask
 from scheduling.models import OperatorAction
 from tenants.authentication import Caller
@@ -88,6 +88,10 @@ class ApiView(JsonView):
     scopes: ClassVar[Mapping[str, Scope]] = {}
     queried: ClassVar[Collection[str]] = ("GET",)
     """The methods whose query is read by `query`. That of the others must be empty."""
+    keyed: ClassVar[Collection[str]] = ()
+    """The methods that heed the Idempotency-Key header."""
+    instead_of_a_key: ClassVar[str] = "nothing is kept under it"
+    """Why it is of no use with the others, for those who sent one."""
     authentication_classes = APIView.authentication_classes
     permission_classes = (HasScope,)
 
@@ -125,3 +129,5 @@ class ApiView(JsonView):
         method = "GET" if request.method == "HEAD" else request.method
         if method not in self.queried and (said := self.query()):
             raise InvalidTask(dict.fromkeys(said, "is not read from the query here"))
+        if method in idempotency.FOR_METHODS and method not in self.keyed:
+            idempotency.require_none(request.META, self.instead_of_a_key)

@@ -24,12 +24,9 @@ class BatchView(ApiView):
     """Up to a thousand tasks at the cost of one commit. Each may have an idempotency key of its own."""
 
     scopes: ClassVar[Mapping[str, Scope]] = {"POST": Scope.ENQUEUE}
+    instead_of_a_key = "each task of a batch has an `idempotency_key` of its own"
 
     def post(self, request: Request) -> Response:
-        if "HTTP_IDEMPOTENCY_KEY" in request.META:
-            raise InvalidTask(
-                {"idempotency_key": "belongs to each task of a batch, not in a header"}
-            )
         tasks = new_tasks(bodies_in(self.json_object()), self.caller, trace_context(request))
         try:
             accepted = enqueue(tasks)

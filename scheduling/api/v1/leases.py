@@ -63,6 +63,8 @@ class LeaseView(ApiView):
 class ClaimView(LeaseView):
     """Lease tasks of remote queues: a tenant's token its own, an operator's everybody's."""
 
+    instead_of_a_key = "a claim whose answer got lost ends with its lease, and its tasks run again"
+
     def post(self, request: Request) -> Response:
         asked = parsed(ClaimSerializer, self.json_object())
         tenant = tenant_meant(self.caller, asked.get("tenant"))
@@ -87,6 +89,8 @@ class ClaimView(LeaseView):
 
 class RenewView(LeaseView):
     """Say that the worker is still at it, and how far it has come."""
+
+    instead_of_a_key = "renewing again does no harm"
 
     def post(self, request: Request) -> Response:
         asked = parsed(RenewSerializer, self.json_object())
@@ -114,6 +118,8 @@ class RenewView(LeaseView):
 
 class SettleView(LeaseView):
     """Say what became of the tasks."""
+
+    instead_of_a_key = "settling again is answered as the first time"
 
     def post(self, request: Request) -> Response:
         asked = parsed(SettleSerializer, self.json_object())

@@ -40,7 +40,7 @@ class LimitsView(ApiView):
                 "rate_per_second": tenant.rate_per_second,
                 "rate_burst": tenant.rate_burst if rate else None,
                 "rate_left": rate.left if rate else None,
-                "retention_seconds": tenant.retention.total_seconds() if tenant.retention else None,
+                "retention_seconds": tenant.keeps_history_for.total_seconds(),
             }
         )
 

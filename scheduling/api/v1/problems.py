@@ -3,10 +3,8 @@
 `problem_of` is the one table from exceptions to problems. A new error gets its row there and nowhere else.
 """
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 from functools import singledispatch
 from http import HTTPStatus
 from typing import Any
@@ -21,15 +19,15 @@ from rest_framework.response import Response
 from rest_framework.settings import api_settings
 
 from scheduling import errors
-from scheduling.api.v1 import trouble
+from scheduling.api.v1 import coming_back, trouble
 from scheduling.api.v1.kinds import Kind
 from scheduling.recurrence import InvalidRecurrence
 from tenants.permissions import MissingScope, WrongTenant
 
 MEDIA_TYPE = "application/problem+json"
-RETRY_AFTER: Mapping[Kind, Mapping[str, str]] = {
+WHEN_TO_ASK_AGAIN: Mapping[Kind, Mapping[str, str]] = {
     Kind.IDEMPOTENCY_KEY_IN_USE: {"Retry-After": "1"},
-    Kind.UNAVAILABLE: {"Retry-After": "5"},
+    Kind.UNAVAILABLE: coming_back.in_trouble(5),
 }
 """When to ask again about what nobody can foresee: guesses, long enough not to add to the trouble."""
 
@@ -58,7 +56,7 @@ class Refused(Exception):
     """Raised by the API itself, about what only HTTP knows."""
 
     def __init__(self, kind: Kind, detail: str, **extra: Any) -> None:
-        self.problem = Problem(kind, detail, extra, RETRY_AFTER.get(kind, {}))
+        self.problem = Problem(kind, detail, extra, WHEN_TO_ASK_AGAIN.get(kind, {}))
         super().__init__(detail)
 
 
@@ -148,19 +146,13 @@ def _(error: errors.IdempotencyMismatch) -> Problem:
 
 @problem_of.register
 def _(error: errors.LimitExceeded) -> Problem:
-    wait = whole_seconds(error.retry_after)
-    headers = {
-        "Retry-After": str(wait),
-        "RateLimit-Policy": f'"{error.limit}";{policy_of(error)}',
-        "RateLimit": f'"{error.limit}";r=0;t={wait}',
-    }
     extra = {"limit": error.limit, "allowed": error.allowed}
-    return Problem(Kind.LIMIT_EXCEEDED, str(error), extra, headers)
+    return Problem(Kind.LIMIT_EXCEEDED, str(error), extra, coming_back.over(error))
 
 
 @problem_of.register
 def _(error: errors.Overloaded) -> Problem:
-    headers = {"Retry-After": str(whole_seconds(error.retry_after))}
+    headers = coming_back.in_trouble(coming_back.whole_seconds(error.retry_after))
     return Problem(Kind.TEMPORARY_REDUCED_CAPACITY, str(error), headers=headers)
 
 
@@ -282,19 +274,6 @@ def invalid(faults: Mapping[str, str]) -> Problem:
     listed = [{"field": name, "detail": fault} for name, fault in faults.items()]
     detail = "Nothing was changed. `errors` says what is wrong with which field."
     return Problem(Kind.INVALID_REQUEST, detail, {"errors": listed})
-
-
-def whole_seconds(delay: timedelta) -> int:
-    """For Retry-After: never too early, never zero."""
-    return max(1, math.ceil(delay.total_seconds()))
-
-
-def policy_of(error: errors.LimitExceeded) -> str:
-    """The limit as RateLimit-Policy says it: a whole number, and per how many seconds if it is a rate."""
-    if error.limit != "rate_per_second":
-        return f"q={int(error.allowed)}"
-    per_second = error.allowed
-    return f"q={int(per_second)};w=1" if per_second >= 1 else f"q=1;w={math.ceil(1 / per_second)}"
 
 
 def flattened(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:

@@ -1,5 +1,6 @@
 """Owns the RateLimit fields of answers that are no refusals (draft-ietf-httpapi-ratelimit-headers)."""
 
+from scheduling.api.v1.coming_back import RATE
 from scheduling.ledger import allowance
 
 
@@ -10,6 +11,6 @@ def fields(tenant_id: int, *, spent: int) -> dict[str, str]:
         return {}
     window = int(told.window.total_seconds())
     return {
-        "RateLimit-Policy": f'"rate_burst";q={told.burst};w={window}',
-        "RateLimit": f'"rate_burst";r={told.left};t={int(told.whole_in.total_seconds())}',
+        "RateLimit-Policy": f'"{RATE}";q={told.burst};w={window}',
+        "RateLimit": f'"{RATE}";r={told.left};t={int(told.whole_in.total_seconds())}',
     }

@@ -19,7 +19,7 @@ from scheduling.api.v1.recurring_pages import recurring_page
 from scheduling.api.v1.recurring_serializers import RecurringFilter
 from scheduling.api.v1.serializers import Why, parsed
 from scheduling.api.v1.tenancy import owner_meant, tenant_meant
-from scheduling.errors import InvalidTask, RentrollError, UnknownRecurring
+from scheduling.errors import RentrollError, UnknownRecurring
 from scheduling.models import OperatorAction, RecurringTask
 from scheduling.models.recurring import RecurringTaskQuerySet
 from tenants.models import Scope, Tenant
@@ -50,12 +50,9 @@ class RecurringTasksView(RecurringView):
     """The list of recurring tasks, and where new ones come from."""
 
     scopes: ClassVar[Mapping[str, Scope]] = {"GET": Scope.READ, "POST": Scope.ENQUEUE}
+    instead_of_a_key = "no two recurring tasks of a tenant have one name"
 
     def post(self, request: Request) -> Response:
-        if "HTTP_IDEMPOTENCY_KEY" in request.META:
-            raise InvalidTask(
-                {"idempotency_key": "is of no use here: no two recurring tasks have one name"}
-            )
         body = self.json_object()
         owner = owner_meant(self.caller, body.get("tenant"))
         with transaction.atomic():

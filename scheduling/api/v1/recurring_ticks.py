@@ -25,7 +25,6 @@ from scheduling.api.v1.recurring_tasks import RecurringView
 from scheduling.api.v1.representation import detail, instant
 from scheduling.api.v1.serializers import Why, parsed
 from scheduling.api.v1.tasks import stored
-from scheduling.errors import InvalidTask
 from scheduling.models import Tick
 from tenants.models import Scope
 
@@ -34,15 +33,9 @@ class RunNowView(RecurringView):
     """A task at once, beside the ticks of the rule."""
 
     scopes: ClassVar[Mapping[str, Scope]] = {"POST": Scope.ENQUEUE}
+    instead_of_a_key = "every run is a task of its own, and the ticks tell whether one was made"
 
     def post(self, request: Request, recurring_task_id: str) -> Response:
-        if "HTTP_IDEMPOTENCY_KEY" in request.META:
-            raise InvalidTask(
-                {
-                    "idempotency_key": "is of no use here: every run is a task of its own. "
-                    "The ticks tell whether one was made."
-                }
-            )
         row = self.found(recurring_task_id)
         reason = parsed(Why, self.json_object_if_any())["reason"]
 
@@ -59,6 +52,7 @@ class BackfillView(RecurringView):
     """Instants that have passed without a task get one, as far as their limits and the overlap policy allow."""
 
     scopes: ClassVar[Mapping[str, Scope]] = {"POST": Scope.ENQUEUE}
+    instead_of_a_key = "asking for a range again makes nothing twice"
 
     def post(self, request: Request, recurring_task_id: str) -> Response:
         row = self.found(recurring_task_id)

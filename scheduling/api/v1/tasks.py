@@ -35,6 +35,7 @@ class TasksView(ApiView):
     """The list of tasks, and the way in."""
 
     scopes: ClassVar[Mapping[str, Scope]] = {"GET": Scope.READ, "POST": Scope.ENQUEUE}
+    keyed = ("POST",)
 
     def post(self, request: Request) -> Response:
         key = idempotency.key_from(request.META.get("HTTP_IDEMPOTENCY_KEY"))

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandParser
 
 from scheduling import audit, clock, ledger
 from tenants.management.plain import TellingCommand, duration
 from tenants.models import Tenant
 
-KEPT = timedelta(days=30)
 TELL_EVERY = 1.0
 """Seconds between two lines about one tenant."""
 
@@ -26,9 +26,9 @@ class Command(TellingCommand):
         parser.add_argument(
             "--older-than",
             type=duration,
-            default=KEPT,
+            default=settings.RETENTION,
             metavar="30d",
-            help="how long ago they ended; default: 30d",
+            help="how long ago they ended; default: RETENTION, which is told to clients, or 30d",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

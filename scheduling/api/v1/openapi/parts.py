@@ -30,7 +30,7 @@ RETRY_AFTER: dict[str, Schema] = {"Retry-After": number(minimum=1, description="
 HEADERS_OF: dict[int, dict[str, Schema]] = {
     401: {"WWW-Authenticate": text()},
     429: {**RETRY_AFTER, **RATE_LIMIT},
-    503: RETRY_AFTER,
+    503: {**RETRY_AFTER, **RATE_LIMIT},
 }
 """Of problems with that status, always."""
 LINKED = {

@@ -211,7 +211,13 @@ SCHEMAS: dict[str, Schema] = {
             "max_in_flight": or_null(number(minimum=1)),
             "ahead_in_lane": or_null(number(minimum=0)),
             "ahead_in_other_lanes": or_null(number(minimum=0)),
-            "workers": or_null(number(minimum=0)),
+            "workers": or_null(
+                number(
+                    minimum=0,
+                    description="processes of `runworkers` that serve its queue; null also for a "
+                    "remote queue, whose workers are on no register",
+                )
+            ),
             "running_since": or_null(INSTANT),
             "leased_until": or_null(INSTANT),
             "worker": or_null(text(description="told to operators")),
@@ -231,8 +237,11 @@ SCHEMAS: dict[str, Schema] = {
             "rate_per_second": or_null({"type": "number", "exclusiveMinimum": 0}),
             "rate_burst": or_null(number(minimum=1)),
             "rate_left": or_null(number(minimum=0, description="accepted at once, of the burst")),
-            "retention_seconds": or_null(POSITIVE)
-            | {"description": "how long finished tasks and their idempotency keys are kept"},
+            "retention_seconds": POSITIVE
+            | {
+                "description": "how long finished tasks and their idempotency keys are kept; "
+                "the tenant's own, or else the installation's"
+            },
         }
     ),
     "Queues": an_object(
