@@ -19,6 +19,7 @@ from scheduling.workers import undertaking
 from scheduling.workers.board import Stage, Tally
 from scheduling.workers.child import Child, how_it_ended
 from scheduling.workers.doorbell import Doorbell
+from scheduling.workers.events import Event, Tell, as_told, counted, nobody
 from scheduling.workers.fork import HANDLED, fork
 from scheduling.workers.options import Options
 from scheduling.workers.pulse import LOOK
@@ -36,8 +37,8 @@ PAST_GRACE = 10.0
 class Supervisor:
     """The parent of all worker processes of one `runworkers`."""
 
-    def __init__(self, options: Options) -> None:
-        self._options = options
+    def __init__(self, options: Options, tell: Tell = nobody) -> None:
+        self._options, self._tell = options, tell
         self._seats = [Seat() for _ in range(options.processes)]
         self._undertakers: set[int] = set()
         self._lifeline = os.pipe()
@@ -57,6 +58,7 @@ class Supervisor:
         gc.freeze()  # pages that the children's collectors never touch stay shared
         self._bell.answer(HANDLED)
         logger.info("Workers start: %s.", self._options)
+        self._tell(Event.STARTED, {"pid": os.getpid(), **as_told(self._options)})
         while not self._is_over():
             self._fill_seats()
             self._selector.select(max(self._next_instant() - clock.monotonic(), 0))
@@ -64,7 +66,7 @@ class Supervisor:
                 self._stop(signal.Signals(signum).name)
             self._bury()
             self._keep_time()
-        self._report("Workers stopped")
+        self._report("Workers stopped", Event.STOPPED)
 
     def _is_over(self) -> bool:
         return self._kills_at is not None and not self._children() and not self._undertakers
@@ -82,10 +84,12 @@ class Supervisor:
 
     def _fill(self, seat: Seat) -> None:
         try:
-            seat.child = Child(self._options, self._lifeline)
+            child = seat.child = Child(self._options, self._lifeline)
         except OSError as error:
             logger.error("Cannot start a worker process, trying again: %s", error)
             seat.postpone()
+        else:
+            self._tell(Event.PROCESS_STARTED, {"pid": child.pid, "worker": child.worker})
 
     def _next_instant(self) -> float:
         if self._kills_at is not None:
@@ -95,7 +99,9 @@ class Supervisor:
 
     def _stop(self, why: str) -> None:
         children = self._children()
-        if self._kills_at is None:
+        is_first = self._kills_at is None
+        self._tell(Event.STOPPING, {"signal": why, "at_once": not is_first})
+        if is_first:
             logger.info("%s: workers finish what they run and stop.", why)
             self._kills_at = clock.monotonic() + self._options.grace.total_seconds() + PAST_GRACE
             for child in children:
@@ -118,7 +124,7 @@ class Supervisor:
             self._end_frozen()
         if now >= self._reports_at:
             self._reports_at = now + REPORT_PERIOD
-            self._report("Workers run")
+            self._report("Workers run", Event.RUNNING)
 
     def _end_frozen(self) -> None:
         for child in self._children():
@@ -142,6 +148,11 @@ class Supervisor:
             report = child.crash_report().decode(errors="replace")
             log("Worker process %d %s.\n%s", child.pid, how_it_ended(status), report)
             self._end_leases(death)
+        self._tell(
+            Event.PROCESS_ENDED,
+            {"pid": child.pid, "worker": child.worker, "died": bool(death)}
+            | {"detail": f"It {how_it_ended(status)}."},
+        )
         self._earlier += child.board.tally()
         child.forget()
 
@@ -151,7 +162,7 @@ class Supervisor:
         except OSError as error:
             logger.error("Cannot end the leases at once; they end by their length: %s", error)
 
-    def _report(self, heading: str) -> None:
+    def _report(self, heading: str, event: Event) -> None:
         boards = [child.board for child in self._children()]
         tally = sum((board.tally() for board in boards), self._earlier)
         running = sum(
@@ -161,6 +172,7 @@ class Supervisor:
             "%s: %d done, %d failed, %d retried, %d refused as stale, %d in flight.",
             heading, tally.done, tally.failed, tally.retried, tally.refused, running,
         )  # fmt: skip
+        self._tell(event, counted(tally, running))
 
 
 def status_of(pid: int) -> int | None:

@@ -13,6 +13,8 @@ from django.db import OperationalError
 from scheduling import durations, tables
 from tenants.models import Scope, Tenant
 
+CLEAR_LINE = "\r\x1b[K"
+
 
 class PlainCommand(BaseCommand):
     """A command that says in one sentence on stderr what is wrong, and ends with exit code 2.
@@ -28,6 +30,12 @@ class PlainCommand(BaseCommand):
             tables.require_fit()
         except tables.TablesDiffer as error:
             raise Wrong(str(error)) from error
+
+    def tell(self, what: str) -> None:
+        """To people only: on a terminal, where the next one takes its place, and "" the last."""
+        if self.stderr.isatty():
+            self.stderr.write(f"{CLEAR_LINE}{what}", style_func=str, ending="")
+            self.stderr.flush()
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:

@@ -134,7 +134,7 @@ def test_workers_wait_for_a_ledger_that_does_not_answer_yet(
             raise error
 
     class Supervisor:
-        def __init__(self, options: Any) -> None:
+        def __init__(self, options: Any, tell: Any) -> None:
             assert not answers
 
         def run(self) -> None:

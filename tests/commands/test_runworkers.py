@@ -5,9 +5,11 @@ from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.core.management.base import OutputWrapper
 from pytest_django import Settings
 
 from scheduling.management.commands import runworkers
+from scheduling.workers.events import Event, Tell
 from scheduling.workers.options import Options
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -18,7 +20,7 @@ class Recorder:
 
     given: list[Options] = []
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, tell: Tell) -> None:
         self.given.append(options)
 
     def run(self) -> None:
@@ -89,3 +91,15 @@ def test_nonsense_is_refused_with_the_argument_named(argument: str, given: list[
     with pytest.raises(CommandError, match=argument.partition("=")[0]):
         call_command("runworkers", argument)
     assert given == []
+
+
+def test_workers_outlive_the_program_that_reads_of_them(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as out:
+        tell = runworkers.JsonLines(OutputWrapper(out))
+        for _ in range(2):
+            tell(Event.RUNNING, {"done": 1})
+    assert caplog.text.count("Nobody reads any more") == 1

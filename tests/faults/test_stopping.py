@@ -1,5 +1,6 @@
 """Scenario 11: workers that are asked to stop, with time, with too little, and at once."""
 
+import json
 import os
 import signal
 
@@ -18,7 +19,8 @@ SLOW_LEASE = "--lease-seconds=300"
 def test_running_tasks_finish_within_grace_and_waiting_ones_are_left_to_others(
     start_workers: Start, effects: Effects, tenant_a: Tenant
 ) -> None:
-    workers = start_workers("--processes=2", "--threads=2", SLOW_LEASE, "--grace-seconds=60")
+    options = ("--processes=2", "--threads=2", "--queues=default", "--grace-seconds=60")
+    workers = start_workers(*options, SLOW_LEASE, "--json")
     running = [enqueue(tasks.hold, word, tenant=tenant_a) for word in "abcd"]
     for word in "abcd":
         effects.wait_for(f"{word} started 1")
@@ -34,6 +36,15 @@ def test_running_tasks_finish_within_grace_and_waiting_ones_are_left_to_others(
     assert the_task(late).state == TaskState.QUEUED
     assert workers.supervisor.returncode == 0
     assert not WorkerProcess.objects.exists()
+    told = [json.loads(line) for line in workers.said().splitlines() if line.startswith("{")]
+    assert [one["event"] for one in told] == [
+        *("started", "process_started", "process_started"),
+        *("stopping", "process_ended", "process_ended", "stopped"),
+    ]
+    assert (told[0]["pid"], told[0]["queues"]) == (workers.supervisor.pid, ["default"])
+    assert {one["pid"] for one in told[1:3]} == {one["pid"] for one in told[4:6]}
+    assert (told[3]["signal"], told[3]["at_once"]) == ("SIGTERM", False)
+    assert (told[-1]["done"], told[-1]["in_flight"]) == (4, 0)
 
 
 def test_what_cannot_finish_within_grace_is_released_uncharged(

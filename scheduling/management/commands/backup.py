@@ -1,6 +1,7 @@
 """`manage.py backup PATH`: a copy of the ledger, whole and looked through, while everything runs."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,6 @@ from scheduling.ledger import check, storage
 from scheduling.management import postgres_dump
 from scheduling.management.appearing import Unwritable, appearing
 from tenants.management.plain import PlainCommand, Wrong
-
-CLEAR_LINE = "\r\x1b[K"
 
 
 class Command(PlainCommand):
@@ -70,7 +69,7 @@ class Command(PlainCommand):
             copying.require_whole(partial)
             if checked:
                 with copying.reading(partial):
-                    require_kept_invariants()
+                    require_kept_invariants(self.tell)
         finally:
             self.tell("")
             copying.remove_side_files(partial)
@@ -82,15 +81,9 @@ class Command(PlainCommand):
             raise OSError("the ledger's disk is nearly full")
         self.tell(f"{done} of {total} pages ({done * 100 // max(total, 1)} %)")
 
-    def tell(self, what: str) -> None:
-        """To people only."""
-        if self.stderr.isatty():
-            self.stderr.write(f"{CLEAR_LINE}{what}", style_func=str, ending="")
-            self.stderr.flush()
 
-
-def require_kept_invariants() -> None:
-    if violations := check.violations():
+def require_kept_invariants(tell: Callable[[str], None]) -> None:
+    if violations := check.violations(tell):
         raise Wrong(
             f"The ledger violates its invariants ({len(violations)} times), and so does the copy: "
             f"{violations[0]}. No backup was kept. Run checkledger; --unchecked keeps it all the same."

@@ -11,7 +11,10 @@ class Command(TellingCommand):
     help = "Recount every invariant of the ledger from its tables. Exit code 1: one is violated."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        violations = check.violations()
+        try:
+            violations = check.violations(self.tell)
+        finally:
+            self.tell("")
         if options["json"]:
             self.tell_as_json({"violations": violations})
         else:

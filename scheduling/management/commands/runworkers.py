@@ -1,5 +1,7 @@
 """`manage.py runworkers`: claim tasks and run them, until told to stop."""
 
+import json
+import logging
 import os
 from argparse import ArgumentTypeError
 from collections.abc import Callable
@@ -10,15 +12,19 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandParser
+from django.core.serializers.json import DjangoJSONEncoder
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 
 from scheduling import checks, clock, recurring, tables
+from scheduling.workers import events
 from scheduling.workers.options import Options
 from scheduling.workers.outage import Outage
 from scheduling.workers.supervisor import Supervisor
 from tenants.management.plain import Wrong
 
 STANDARD = Options()
+
+logger = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
@@ -62,6 +68,12 @@ class Command(BaseCommand):
             help="how long handlers may go on after a stop was asked for; default: 30",
         )
 
+        parser.add_argument(
+            "--json",
+            action="store_true",
+            help="tell programs what befalls the workers: on stdout, a JSON object to a line",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         require_local(options["queues"])
         self.check(tags=[Tags.database], databases=[DEFAULT_DB_ALIAS])  # not among the usual ones
@@ -76,8 +88,31 @@ class Command(BaseCommand):
                 queues=options["queues"],
                 lease=options["lease_seconds"],
                 grace=options["grace_seconds"],
-            )
+            ),
+            JsonLines(self.stdout) if options["json"] else events.nobody,
         ).run()
+
+
+class JsonLines:
+    """Tells each event as soon as it happens, and stops when nobody reads any more: the workers go on."""
+
+    def __init__(self, out: Any) -> None:
+        self._out = out
+
+    def __call__(self, event: events.Event, told: dict[str, Any]) -> None:
+        line = {"event": event, "at": clock.now(), **told}
+        try:
+            self._out.write(json.dumps(line, cls=DjangoJSONEncoder))
+            self._out.flush()  # a fork would take along what is still to be written
+        except OSError as error:
+            logger.error("Nobody reads any more what is told as JSON: %s", error)
+            self._tell_nobody()
+
+    def _tell_nobody(self) -> None:
+        """Also what is left in the buffer, over which Python would stumble at its exit."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._out.fileno())
+        os.close(nowhere)
 
 
 def require_local(queues: frozenset[str] | None) -> None:
