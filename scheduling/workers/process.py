@@ -8,7 +8,7 @@ from uuid import UUID
 
 from scheduling.ledger.dialects import devote_this_thread
 from scheduling.signals import worker_process_started, worker_process_stopping
-from scheduling.workers import announcements, blame, leftovers, pulse, spans
+from scheduling.workers import announcements, blame, leftovers, pulse, spans, strays
 from scheduling.workers.board import Board
 from scheduling.workers.doorbell import Doorbell
 from scheduling.workers.fork import HANDLED
@@ -36,6 +36,7 @@ def live(
     devote_this_thread()
     leftovers.watch_connections()
     announcements.without_the_framework()
+    strays.log_instead_of_python()
     worker_process_started.send_robust(None)
     start_vital_thread("pulse", partial(pulse.beat, board))
     pool = Pool(worker, options, board, bell, lifeline)
