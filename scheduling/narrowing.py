@@ -6,16 +6,18 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from scheduling.models import Lease
+from django.db.models import Q
+
+from scheduling import paging
 from scheduling.models.task import TaskQuerySet
+from scheduling.paging import Step, below, lowest_walked
 from scheduling.states import TaskState
+from scheduling.unfinished import RETRYING, SCHEDULED, Unfinished
+from scheduling.unfinished import STATES as UNFINISHED
+from tenants.models import Tenant
 
 CLOCKS_APART = timedelta(days=1)
 """An id carries its enqueuer's clock and `created_at` the database's; they are never further apart."""
-SCHEDULED, RETRYING = "scheduled", "retrying"
-"""Ways of being queued, which are shown and not stored."""
-LEADING = (TaskState.RUNNING.value, TaskState.DEAD.value)
-"""States that an index leads to."""
 STATES = [*(state.value for state in TaskState), SCHEDULED, RETRYING]
 
 COLUMNS = {
@@ -36,41 +38,99 @@ class Narrowed:
     tasks: TaskQuerySet
     among: TaskQuerySet | None
     """None: an index leads to those that match. Otherwise they are told one by one, and pages are bounded."""
+    unfinished: Unfinished | None = None
+    """Where they are, if they are not over."""
+
+    def step(self, cursor: UUID | None) -> Step:
+        """The next of them, for a page."""
+        if self.among is None:
+            return Step(below(self.tasks, cursor), None)
+        if self.unfinished is None:
+            return self._walk(lowest_walked(self.among, cursor), cursor)
+        return self._step_among_unfinished(self.unfinished, self.among, cursor)
+
+    def _step_among_unfinished(
+        self, unfinished: Unfinished, among: TaskQuerySet, cursor: UUID | None
+    ) -> Step:
+        """To the end if they are few. Otherwise through all that waits, or all there are, whichever gets further."""
+        few = unfinished.all_if_few(paging.WALK)
+        if few is not None:
+            return Step(below(self.tasks.filter(pk__among=few), cursor), None)
+        newest = unfinished.newest(cursor, paging.WALK)
+        if len(newest) < paging.WALK:
+            return Step(self.tasks.filter(pk__among=newest), None)
+        floor = lowest_walked(among, cursor)
+        if floor is None or floor < newest[-1]:
+            return self._walk(floor, cursor)
+        return Step(self.tasks.filter(pk__among=newest), newest[-1])
+
+    def _walk(self, floor: UUID | None, cursor: UUID | None) -> Step:
+        tasks = below(self.tasks, cursor)
+        return Step(tasks if floor is None else tasks.filter(id__gte=floor), floor)
 
 
 def narrowed(
-    tasks: TaskQuerySet, asked: Mapping[str, Any], now: datetime, *, of_one_tenant: bool
+    tasks: TaskQuerySet, asked: Mapping[str, Any], now: datetime, *, tenant: Tenant | None
 ) -> Narrowed:
     """The tasks that match every filter, phrased on what small tables and indexes hold.
 
-    Keys are indexed by tenant, and lead nowhere when everybody's tasks are asked for.
+    `tenant` is the one whose they are; None: everybody's.
     """
-    among = tasks = within(tasks, asked)
-    if (state := asked.get("state")) in LEADING:
-        among = in_state(among, state, now)
+    state = asked.get("state")
+    led = led_by(state, tenant)
+    among = tasks = within(tasks, asked).filter(led or Q())
     for name, value in asked.items():
         if name == "state":
             tasks = in_state(tasks, value, now)
         elif name in COLUMNS:
             tasks = tasks.filter(**{COLUMNS[name]: value})
-    told_by_others = asked.keys() & COLUMNS.keys() or ("state" in asked and state not in LEADING)
-    is_led = not told_by_others or ("key" in asked and of_one_tenant)
-    return Narrowed(tasks, None if is_led else among)
+    if "key" in asked:
+        return Narrowed(tasks if tenant else of_any_tenant(tasks), None)
+    if state in UNFINISHED:
+        return Narrowed(
+            tasks, among, Unfinished(str(state), tenant, asked.get("queue"), *bounds(asked))
+        )
+    is_told_apart = asked.keys() & COLUMNS.keys() or ("state" in asked and led is None)
+    return Narrowed(tasks, among if is_told_apart else None)
+
+
+def led_by(state: str | None, tenant: Tenant | None) -> Q | None:
+    """What an index holds of which nearly all are in that state. Who was cancelled is indexed by tenant."""
+    if state == TaskState.DEAD:
+        return Q(dead_reason__isnull=False)
+    if state == TaskState.CANCELLED and tenant is not None:
+        return Q(cancel_requested_at__isnull=False)
+    return None
+
+
+def of_any_tenant(tasks: TaskQuerySet) -> TaskQuerySet:
+    """For what is indexed by tenant: one after the other."""
+    return tasks.filter(tenant__in=Tenant.objects.order_by().values("pk"))
 
 
 def within(tasks: TaskQuerySet, asked: Mapping[str, Any]) -> TaskQuerySet:
     """The part of the order of ids in which the asked instants of creation lie. None finishes uncreated."""
+    lowest, ceiling = bounds(asked)
+    if lowest is not None:
+        tasks = tasks.filter(id__gte=lowest)
     if after := asked.get("created_after"):
-        tasks = tasks.filter(created_at__gte=after, id__gte=first_id(after, -CLOCKS_APART))
+        tasks = tasks.filter(created_at__gte=after)
     if before := asked.get("created_before"):
-        tasks = tasks.filter(created_at__lt=before, id__lt=first_id(before, CLOCKS_APART))
-    if before := asked.get("finished_before"):
-        tasks = tasks.filter(id__lt=first_id(before, CLOCKS_APART))
-    return tasks
+        tasks = tasks.filter(created_at__lt=before)
+    return below(tasks, ceiling)
+
+
+def bounds(asked: Mapping[str, Any]) -> tuple[UUID | None, UUID | None]:
+    """Of the ids that can match: the lowest, and the first that is too high."""
+    after = asked.get("created_after")
+    befores = [asked[name] for name in ("created_before", "finished_before") if asked.get(name)]
+    return (
+        first_id(after, -CLOCKS_APART) if after else None,
+        first_id(min(befores), CLOCKS_APART) if befores else None,
+    )
 
 
 def in_state(tasks: TaskQuerySet, state: str, now: datetime) -> TaskQuerySet:
-    """Waiting and running tasks are in two small tables; looking there spares the finished ones."""
     match state:
         case TaskState.QUEUED:
             return tasks.filter(schedule__isnull=False)
@@ -78,12 +138,6 @@ def in_state(tasks: TaskQuerySet, state: str, now: datetime) -> TaskQuerySet:
             return tasks.filter(schedule__due_at__gt=now, attempts=0)
         case "retrying":
             return tasks.filter(schedule__isnull=False, attempts__gt=0)
-        case TaskState.RUNNING:
-            return tasks.filter(
-                pk__among=list(Lease.objects.order_by().values_list("pk", flat=True))
-            )
-        case TaskState.DEAD:
-            return tasks.dead()
         case _:
             return tasks.filter(state=state)
 

@@ -1,16 +1,21 @@
 """Owns pages of long lists of tasks, and of ticks: newest first, by cursor, without ever counting."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
+from scheduling import clock
 from scheduling.models import Task, Tick
+from scheduling.models.task import TaskQuerySet
 
 WALK = 5_000
-"""Tasks that one page looks at, at most."""
+"""Tasks that one step looks at, at most."""
+ENOUGH = 0.03
+"""Seconds after which a page takes no further step."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -23,31 +28,46 @@ class Page:
 
     tasks: list[Task]
     next_cursor: UUID | None
+    walked: int
+    """How many were looked at, at least, if that is why it ends here; otherwise 0."""
 
 
-def page(
-    tasks: QuerySet[Task], *, among: QuerySet[Task] | None, cursor: UUID | None, limit: int
-) -> Page:
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What matches below a cursor, as far as one step looks."""
+
+    tasks: TaskQuerySet
+    floor: UUID | None
+    """The last id that it looks at. None: it comes to the end."""
+
+
+def page(step_below: Callable[[UUID | None], Step], *, cursor: UUID | None, limit: int) -> Page:
     """The tasks after the cursor. Ids are ordered by creation, so a page stays put while tasks come in.
 
-    With `among`, of which no index tells those that match, no more than `WALK` of these are looked at: the page
-    may then be short, or empty, and still have a next one.
+    It ends where it is full, where there are no more, or else after some steps: then it is short, or empty, and
+    still has a next one.
     """
-    if cursor is not None:
-        tasks = tasks.filter(id__lt=cursor)
-    floor = None if among is None else lowest_walked(among, cursor)
-    if floor is not None:
-        tasks = tasks.filter(id__gte=floor)
-    found = list(tasks.order_by("-id")[: limit + 1])
-    shown = found[:limit]
-    return Page(shown, shown[-1].id if len(found) > limit else floor)
+    found: list[Task] = []
+    walked, ends_at = 0, clock.monotonic() + ENOUGH
+    while True:
+        step = step_below(cursor)
+        found += step.tasks.order_by("-id")[: limit + 1 - len(found)]
+        if len(found) > limit:
+            return Page(found[:limit], found[limit - 1].id, 0)
+        cursor, walked = step.floor, walked + WALK
+        if cursor is None:
+            return Page(found, None, 0)
+        if clock.monotonic() >= ends_at:
+            return Page(found, cursor, walked)
 
 
-def lowest_walked(among: QuerySet[Task], cursor: UUID | None) -> UUID | None:
-    """The last id of one walk, from an index alone. None: it comes to the end."""
-    if cursor is not None:
-        among = among.filter(id__lt=cursor)
-    ids = among.select_related(None).order_by("-id").values_list("id", flat=True)
+def below(tasks: TaskQuerySet, cursor: UUID | None) -> TaskQuerySet:
+    return tasks if cursor is None else tasks.filter(id__lt=cursor)
+
+
+def lowest_walked(among: TaskQuerySet, cursor: UUID | None) -> UUID | None:
+    """The last id of one step, from an index alone. None: it comes to the end."""
+    ids = below(among, cursor).select_related(None).order_by("-id").values_list("id", flat=True)
     return next(iter(ids[WALK - 1 : WALK]), None)
 
 

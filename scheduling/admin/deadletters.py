@@ -40,8 +40,8 @@ class DeadLetterChangeList(TaskChangeList):
     @cached_property
     def found(self) -> Found:
         """All that match, not this page of them."""
-        among = self.queryset if self.among is None else self.among
-        return Found(self.queryset, among)
+        among = self.narrowed.among
+        return Found(self.queryset, self.queryset if among is None else among)
 
     @property
     def which(self) -> str:

@@ -17,7 +17,7 @@ from scheduling.admin.lists import CursorChangeList, ReadOnlyAdmin
 from scheduling.admin.operations import Operation
 from scheduling.models import Task
 from scheduling.models.task import TaskQuerySet
-from scheduling.narrowing import narrowed
+from scheduling.narrowing import Narrowed, narrowed
 from tenants.models import Tenant
 
 MOST_WITH_ONE_KEY = 100
@@ -27,7 +27,7 @@ MOST_WITH_ONE_KEY = 100
 class TaskChangeList(CursorChangeList):
     """Newest first. Where no index leads to what matches, a page looks at so many tasks and no more."""
 
-    among: QuerySet[Task] | None
+    narrowed: Narrowed
 
     def get_queryset(
         self, request: HttpRequest, exclude_parameters: list[str | None] | None = None
@@ -38,9 +38,10 @@ class TaskChangeList(CursorChangeList):
             asked |= getattr(spec, "asked", dict)()
         if term := self.query.replace("\x00", "\ufffd").strip():
             tasks = self._found(tasks, term, asked)
-        wanted = narrowed(tasks, asked, clock.now(), of_one_tenant="tenant" in self.params)
-        self.among = wanted.among
-        return wanted.tasks
+        slug = self.params.get("tenant", "").replace("\x00", "\ufffd")
+        tenant = Tenant.objects.filter(slug=slug).first() if slug else None
+        self.narrowed = narrowed(tasks, asked, clock.now(), tenant=tenant)
+        return self.narrowed.tasks
 
     def _found(self, tasks: TaskQuerySet, term: str, asked: dict[str, Any]) -> TaskQuerySet:
         """That task, or those under that key; if there is none, those of that name."""
@@ -52,13 +53,12 @@ class TaskChangeList(CursorChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         cursor = self.cursor(request)
-        page = paging.page(self.queryset, among=self.among, cursor=cursor, limit=self.list_per_page)
+        page = paging.page(self.narrowed.step, cursor=cursor, limit=self.list_per_page)
         if cursor is not None:
             self.newest = self.get_query_string()
         if page.next_cursor is not None:
             self.older = self.get_query_string({PAGE_VAR: str(page.next_cursor)})
-            if len(page.tasks) < self.list_per_page:
-                self.walked = paging.WALK
+            self.walked = page.walked or None
         self.show(request, page.tasks)
 
 

@@ -42,6 +42,11 @@ class Schedule(models.Model):
                 condition=Q(readiness=Readiness.NOT_DUE.value),
             ),
             models.Index(
+                fields=["lane", "task"],
+                name="schedule_not_due",
+                condition=Q(readiness=Readiness.NOT_DUE.value),
+            ),
+            models.Index(
                 fields=["lane"], name="schedule_held", condition=Q(readiness=Readiness.HELD.value)
             ),
         ]

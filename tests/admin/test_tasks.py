@@ -65,6 +65,7 @@ def test_a_page_of_what_no_index_finds_looks_so_far_and_says_so(
     operator: Client, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(paging, "WALK", 3)
+    monkeypatch.setattr(paging, "ENOUGH", 0)
     (rare,) = put(tenant_a, name="demo.rare")
     put(tenant_a, 4)
     page = operator.get(f"{TASKS}?name=demo.rare")

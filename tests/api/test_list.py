@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from pytest_django import DjangoAssertNumQueries
@@ -114,11 +115,12 @@ def test_ways_of_being_queued_are_told_apart(api_a: Api, tenant_a: Tenant) -> No
     assert ids(api_a, state="queued") == {str(one) for one in (later, again, plain)}
 
 
-def test_a_key_finds_its_task(api_a: Api, api_b: Api, tenant_a: Tenant) -> None:
+def test_a_key_finds_its_task(api_a: Api, api_b: Api, operator: Api, tenant_a: Tenant) -> None:
     wanted = api_a.enqueue(key="k").json()["id"]
     api_a.enqueue(key="l")
     api_b.enqueue(key="k")
     assert ids(api_a, key="k") == ids(api_a, key="k", state="queued") == {wanted}
+    assert len(ids(operator, key="k")) == 2
     assert ids(api_a, key="k", state="dead") == ids(api_a, key="m") == set()
 
 
@@ -139,6 +141,7 @@ def test_a_page_looks_so_far_and_no_further_and_the_next_goes_on(
     api_a: Api, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
     monkeypatch.setattr(paging, "WALK", 3)
+    monkeypatch.setattr(paging, "ENOUGH", 0)
     [first] = kit.put(tenant_a, name="demo.rare", queue="rare")
     kit.run(kit.take())
     kit.put(tenant_a, 7)
@@ -148,6 +151,46 @@ def test_a_page_looks_so_far_and_no_further_and_the_next_goes_on(
     found = list(pages(api_a, f"/v1/tasks?{query}"))
     assert [task_id for page in found for task_id in page] == [str(last), str(first)]
     assert len(found) > 2
+
+
+def test_a_page_that_is_not_full_looks_on_for_a_while(
+    api_a: Api, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paging, "WALK", 3)
+    monkeypatch.setattr(clock, "monotonic", lambda: 0.0)
+    old = kit.put(tenant_a, 2, name="demo.rare")
+    kit.put(tenant_a, 7)
+    [new] = kit.put(tenant_a, name="demo.rare")
+    found = list(pages(api_a, "/v1/tasks?name=demo.rare&limit=2"))
+    assert found == [[str(new), str(old[1])], [str(old[0])]]
+
+
+@pytest.mark.parametrize("walk", [3, 100], ids=["many wait", "few wait"])
+@pytest.mark.parametrize("queue", ["", "&queue=default"])
+def test_what_is_not_over_comes_newest_first_and_whole_between_what_others_have_waiting(
+    api_a: Api,
+    operator: Api,
+    tenant_a: Tenant,
+    tenant_b: Tenant,
+    monkeypatch: pytest.MonkeyPatch,
+    walk: int,
+    queue: str,
+) -> None:
+    monkeypatch.setattr(paging, "WALK", walk)
+    monkeypatch.setattr(paging, "ENOUGH", 0)
+    now = clock.now()
+    waiting: dict[str, list[UUID]] = {"a": [], "b": []}
+    for _ in range(4):
+        for slug, tenant in (("a", tenant_a), ("b", tenant_b)):
+            waiting[slug] += kit.put(tenant, 2, due_at=now + timedelta(hours=1), now=now)
+        kit.put(tenant_a, 3, now=now)
+        kit.run(kit.take(3, now=now), now=now)
+    for state in ("queued", "scheduled"):
+        address = f"/v1/tasks?state={state}{queue}&limit=2"
+        mine = [one for page in pages(api_a, address) for one in page]
+        everybodys = [one for page in pages(operator, address) for one in page]
+        assert mine == [str(one) for one in sorted(waiting["a"])[::-1]]
+        assert everybodys == [str(one) for one in sorted(waiting["a"] + waiting["b"])[::-1]]
 
 
 @pytest.mark.parametrize(

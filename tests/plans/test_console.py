@@ -49,6 +49,7 @@ def test_a_page_of_a_large_ledger_costs_what_one_of_a_small_one_does(
 ) -> None:
     for module, bound in ((paging, "WALK"), (letters, "MOST_COUNTED"), (sweep, "WALK")):
         monkeypatch.setattr(module, bound, FEW)
+    monkeypatch.setattr(paging, "ENOUGH", 0)
 
     def costs() -> dict[str, int]:
         (waiting,) = put(tenant_a, queue="page")

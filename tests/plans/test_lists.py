@@ -7,9 +7,9 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from scheduling import clock, paging
+from scheduling import clock, ledger, paging
 from tenants.models import ApiToken, Tenant
-from tests.ledger.kit import put, run, take_all
+from tests.ledger.kit import failing, put, run, say, take, take_all
 from tests.plans.test_backlogs import FEW, MANY, cost_of, unlimited
 
 __all__ = ["unlimited"]
@@ -24,6 +24,7 @@ QUERIES: list[dict[str, Any]] = [
     {"state": "retrying"},
     {"state": "running"},
     {"state": "dead"},
+    {"state": "cancelled"},
     {"name": "demo.rare"},
     {"key": "rare"},
     {"finished_after": TOMORROW.isoformat()},
@@ -38,6 +39,7 @@ def test_a_page_of_a_long_history_costs_what_one_of_a_short_one_does(
     tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch, is_operator: bool
 ) -> None:
     monkeypatch.setattr(paging, "WALK", FEW)
+    monkeypatch.setattr(paging, "ENOUGH", 0)
     _, secret = ApiToken.objects.issue(tenant=None if is_operator else tenant_a)
     client = Client(headers={"Authorization": f"Bearer {secret}"})
 
@@ -54,6 +56,39 @@ def test_a_page_of_a_long_history_costs_what_one_of_a_short_one_does(
         if after > 3 * before + 1000
     }
     assert not grown
+
+
+@pytest.mark.usefixtures("unlimited")
+@pytest.mark.parametrize("is_operator", [False, True], ids=["tenant", "operator"])
+def test_what_is_not_over_fills_its_page_however_much_is_newer(
+    tenant_a: Tenant, tenant_b: Tenant, monkeypatch: pytest.MonkeyPatch, is_operator: bool
+) -> None:
+    """Finished tasks of its tenant, and tasks of another that wait."""
+    monkeypatch.setattr(paging, "WALK", FEW)
+    monkeypatch.setattr(paging, "ENOUGH", 0)
+    _, secret = ApiToken.objects.issue(tenant=None if is_operator else tenant_a)
+    client = Client(headers={"Authorization": f"Bearer {secret}"})
+    now = clock.now()
+    put(tenant_a, 4, queue="rare", now=now)
+    say(take(2, queues=["rare"], now=now), failing(retry_in=timedelta(hours=1)), now=now)
+    take(1, queues=["rare"], now=now)
+    put(tenant_a, 3, queue="rare", due_at=now + timedelta(hours=1), now=now)
+    put(tenant_a, MANY, now=now)
+    run(take(MANY, queues=["default"], now=now), now=now)
+    put(tenant_b, 2 * FEW, now=now)
+    counts = {"scheduled": 3, "retrying": 2, "running": 1, "queued": 6}
+    for state, count in counts.items():
+        query: dict[str, Any] = {"state": state, "queue": "rare", "limit": 2}
+        first = client.get("/v1/tasks", query).json()
+        assert len(first["tasks"]) == min(count, 2), state
+        assert bool(first["next"]) is (count > 2), state
+    if not is_operator:
+        ledger.cancel(put(tenant_a, now=now), now=now)
+        put(tenant_a, 2 * FEW, now=now)
+        said = client.get("/v1/tasks", {"state": "cancelled"}).json()
+        assert (len(said["tasks"]), said["next"]) == (1, None)
+    said = client.get("/v1/tasks", {"state": "scheduled", "name": "demo.rare"}).json()
+    assert said == {"tasks": [], "next": None}
 
 
 def fill(tenant: Tenant, count: int) -> None:

@@ -59,10 +59,8 @@ class TasksView(ApiView):
         tenant = tenant_meant(self.caller, asked.pop("tenant", None))
         cursor, limit = asked.pop("cursor", None), asked.pop("limit")
         now = clock.now()
-        wanted = narrowed(
-            readable(tenant).without_blobs(), asked, now, of_one_tenant=tenant is not None
-        )
-        found = page(wanted.tasks, among=wanted.among, cursor=cursor, limit=limit)
+        wanted = narrowed(readable(tenant).without_blobs(), asked, now, tenant=tenant)
+        found = page(wanted.step, cursor=cursor, limit=limit)
         shown = [summary(task, caller=self.caller, now=now) for task in found.tasks]
         cursor = found.next_cursor
         following = further_on(request._request, str(cursor)) if cursor else None
