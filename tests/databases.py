@@ -2,7 +2,8 @@
 
 ``pytest --database=sqlite`` (the default) keeps the ledger in a file of a temporary folder;
 ``--database=postgres`` starts a PostgreSQL server there and stops it at the end. Neither looks at
-the environment's own ``DATABASE_URL``, so no test can reach a real ledger.
+the environment's own ``DATABASE_URL``, so no test can reach a real ledger. Tests that run beside each
+other (``-n 2``) do so in processes that each have a folder and a server of their own.
 """
 
 import logging
@@ -32,7 +33,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     for name in OPERATORS_SETTINGS:
         os.environ.pop(name, None)
     os.environ |= {"DEBUG": "1", "DATA_DIR": str(folder), "LEDGER_MAX_QUEUED": "0"}
-    if early_config.known_args_namespace.database == "postgres":
+    os.environ["PYTEST_PLUGINS"] = __name__  # to processes of pytest-xdist, which read no addopts
+    options = early_config.known_args_namespace
+    runs_tests = options.numprocesses is None or "PYTEST_XDIST_WORKER" in os.environ
+    if options.database == "postgres" and runs_tests:
         os.environ["DATABASE_URL"] = start_postgres(folder)
     return (yield)
 

@@ -35,20 +35,20 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
 @pytest.mark.parametrize(
     ("scope", "stopped"),
     [
-        ({}, {"a/mail/x", "a/mail/y", "a/video/x", "b/mail/x"}),
-        ({"tenant": "a"}, {"a/mail/x", "a/mail/y", "a/video/x"}),
-        ({"queue": "mail"}, {"a/mail/x", "a/mail/y", "b/mail/x"}),
-        ({"name": "x"}, {"a/mail/x", "a/video/x", "b/mail/x"}),
-        ({"tenant": "a", "queue": "mail"}, {"a/mail/x", "a/mail/y"}),
-        ({"tenant": "a", "name": "x"}, {"a/mail/x", "a/video/x"}),
-        ({"queue": "mail", "name": "x"}, {"a/mail/x", "b/mail/x"}),
-        ({"tenant": "a", "queue": "mail", "name": "x"}, {"a/mail/x"}),
-        ({"tenant": "b", "queue": "video"}, set()),
+        ({}, ["a/mail/x", "a/mail/y", "a/video/x", "b/mail/x"]),
+        ({"tenant": "a"}, ["a/mail/x", "a/mail/y", "a/video/x"]),
+        ({"queue": "mail"}, ["a/mail/x", "a/mail/y", "b/mail/x"]),
+        ({"name": "x"}, ["a/mail/x", "a/video/x", "b/mail/x"]),
+        ({"tenant": "a", "queue": "mail"}, ["a/mail/x", "a/mail/y"]),
+        ({"tenant": "a", "name": "x"}, ["a/mail/x", "a/video/x"]),
+        ({"queue": "mail", "name": "x"}, ["a/mail/x", "b/mail/x"]),
+        ({"tenant": "a", "queue": "mail", "name": "x"}, ["a/mail/x"]),
+        ({"tenant": "b", "queue": "video"}, []),
     ],
     ids=str,
 )
 def test_a_pause_stops_what_it_covers_and_nothing_else(
-    tenant_a: Tenant, tenant_b: Tenant, scope: dict[str, Any], stopped: set[str]
+    tenant_a: Tenant, tenant_b: Tenant, scope: dict[str, Any], stopped: list[str]
 ) -> None:
     tenants = {"a": tenant_a, "b": tenant_b}
     if "tenant" in scope:
@@ -59,9 +59,9 @@ def test_a_pause_stops_what_it_covers_and_nothing_else(
         work[put(tenants[tenant], queue=queue, name=name)[0]] = what
     pause(**scope)
     ran = {work[task_id] for task_id in run_all(now=1)}
-    assert ran == set(work.values()) - stopped
+    assert ran == set(work.values()) - set(stopped)
     resume(**scope, now=2)
-    assert {work[task_id] for task_id in run_all(now=2)} == stopped
+    assert {work[task_id] for task_id in run_all(now=2)} == set(stopped)
     assert not Pause.objects.exists(), "a pause that is over and holds nothing goes"
 
 
