@@ -8,6 +8,7 @@ TO_DEVELOP := $(VENV)/.ready-to-develop
 BENCH := .venv-bench
 PYTHONS := 3.11 3.13
 ARGS ?=
+TEST_PROCESSES ?= 3
 SECONDS ?= 60
 SEED ?=
 DATABASE ?= sqlite postgres
@@ -21,10 +22,13 @@ help: ## Say what can be made
 run: $(TO_RUN) ## Serve on PORT (8000) and run workers, files in DATA_DIR (data/); Ctrl-C stops both
 	@DEBUG=$${DEBUG-1} exec $(BIN)/python manage.py serve
 
+# Files beside each other, in the order in which they were collected: those with a browser come last.
+BESIDE = -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
+
 test: $(TO_DEVELOP) ## Test on SQLite, then on PostgreSQL; pytest arguments in ARGS
 	@scripts/need-chromium
-	$(BIN)/python -m pytest --database=sqlite $(ARGS)
-	$(BIN)/python -m pytest --database=postgres $(ARGS)
+	$(BIN)/python -m pytest --database=sqlite $(BESIDE) $(ARGS)
+	$(BIN)/python -m pytest --database=postgres $(BESIDE) $(ARGS)
 
 test-all: ## Test on every supported Python this machine has, each in its own environment
 	@scripts/each-python $(PYTHONS) -- $(MAKE) test
