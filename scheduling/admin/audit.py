@@ -1,16 +1,13 @@
 """What is done in the console goes on record, and the page that shows the record."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.views.main import ChangeList
-from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
 from django.db.models import Model
-from django.http import Http404, HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
+from django.http import Http404, HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -18,15 +15,17 @@ from django.utils.safestring import SafeString
 from scheduling import audit, clock
 from scheduling.admin import words
 from scheduling.admin.filters import TenantFilter, ValueFilter
-from scheduling.admin.lists import CursorChangeList, ModelAdmin, ReadOnlyAdmin
+from scheduling.admin.lists import CursorChangeList, ModelAdmin, PageAdmin
 from scheduling.admin.site import console
 from scheduling.models import OperatorAction
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
 
 VERBS = (
     "cancel",
     "redrive",
     "discard",
-    "run-now",
     "reschedule",
     "export",
     "pause",
@@ -44,14 +43,9 @@ VERBS = (
 """Offered to filter by; any other can be typed."""
 
 
-def operator(request: HttpRequest) -> User:
+def operator(request: HttpRequest) -> audit.Actor:
     """Who asks: the console lets in nobody who is not signed in."""
-    return cast("User", request.user)
-
-
-def record(by: User, verb: str, what: str, **told: Any) -> OperatorAction:
-    """See `scheduling.audit.record`, which takes the rest."""
-    return audit.record(audit.Actor(by.get_username(), audit.Via.CONSOLE), verb, what, **told)
+    return audit.Actor(cast("User", request.user).get_username(), audit.Via.CONSOLE)
 
 
 class Audited(ModelAdmin[Any]):
@@ -77,7 +71,7 @@ class Audited(ModelAdmin[Any]):
     def _record(self, request: HttpRequest, verb: str, objects: Sequence[Model], note: str) -> None:
         which = ", ".join(map(str, objects))
         what = f"{self.opts.verbose_name} {which}"
-        record(operator(request), verb, what, done=len(objects), note=note)
+        audit.record(operator(request), verb, what, done=len(objects), note=note)
 
 
 class WhoFilter(ValueFilter):
@@ -94,8 +88,9 @@ class VerbFilter(ValueFilter):
 
 
 @admin.register(OperatorAction, site=console)
-class AuditAdmin(ReadOnlyAdmin[OperatorAction]):
+class AuditAdmin(PageAdmin[OperatorAction]):
     title = "Audit"
+    page_template = "admin/operator_action.html"
     list_display = ("when", "who", "verb", "which", "reason", "counts", "note")
     list_display_links = None
     list_filter = (WhoFilter, VerbFilter, TenantFilter)
@@ -104,25 +99,16 @@ class AuditAdmin(ReadOnlyAdmin[OperatorAction]):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return CursorChangeList
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
+    def about(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
         """One entry, with links to the tasks that were picked."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
         action = self.get_object(request, object_id)
         if action is None:
             raise Http404("There is no such entry.")
-        context = self.admin_site.each_context(request) | {
+        return {
             "title": f"{action.verb}: {action.what}",
             "action": action,
             "tasks": action.tasks.order_by("pk").values_list("task", flat=True),
         }
-        return TemplateResponse(request, "admin/operator_action.html", context)
 
     @admin.display(description="when")
     def when(self, action: OperatorAction) -> SafeString | str:

@@ -1,11 +1,10 @@
-"""Lengths for the drawn parts of a timeline, which carries no styles of its own. Pure."""
+"""Lengths for what pages draw, which carry no styles of their own. Pure."""
 
 from dataclasses import dataclass
 from datetime import timedelta
 
 WIDTH = 100.0
 LEAST = 0.5
-"""Anything that happened can be seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +18,12 @@ class Span:
 def span(waited: timedelta, ran: timedelta, longest: timedelta) -> Span:
     """To the scale of the longest run of the task."""
     most = longest.total_seconds()
-    return Span(_scaled(waited.total_seconds(), most), _scaled(ran.total_seconds(), most))
+    parts = (scaled(part.total_seconds(), most, WIDTH, LEAST) for part in (waited, ran))
+    return Span(*parts)
 
 
-def _scaled(value: float, most: float) -> float:
+def scaled(value: float, most: float, whole: float, least: float) -> float:
+    """`whole` is for the most. Anything that happened can be seen: it has the least at least."""
     if value <= 0 or most <= 0:
         return 0.0
-    return round(max(value / most * WIDTH, LEAST), 2)
+    return round(max(value / most * whole, least), 2)

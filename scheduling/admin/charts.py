@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from scheduling.admin.bars import scaled
 from scheduling.admin.series import Period, Slot
 from scheduling.admin.words import lasting, number
 
@@ -14,7 +15,6 @@ HEIGHT = 100.0
 FILLED = 0.8
 """Of its place a column takes so much."""
 LEAST = 2.0
-"""Anything that happened can be seen."""
 
 Measure = Callable[[Slot], float]
 
@@ -107,7 +107,7 @@ def _chart(
     for place, slot in enumerate(slots):
         bars, top = [], HEIGHT
         for css, _, measure in parts:
-            height = _scaled(measure(slot), peak)
+            height = scaled(measure(slot), peak, HEIGHT - LEAST, LEAST)
             top = round(top - height, 2)
             bars.append(Bar(css, top, height))
         x = place + (1 - FILLED) / 2
@@ -115,9 +115,3 @@ def _chart(
         columns.append(Column(slot, round(x, 2), tuple(bars), values))
     legend = tuple((css, name) for css, name, _ in parts)
     return Chart(title, legend, said(peak), tuple(columns), told)
-
-
-def _scaled(value: float, most: float) -> float:
-    if value <= 0 or most <= 0:
-        return 0.0
-    return round(max(value / most * (HEIGHT - LEAST), LEAST), 2)

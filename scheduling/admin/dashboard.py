@@ -26,7 +26,7 @@ from django.db.models import (
 from django.db.models.functions import Cast, Coalesce, Least
 
 from scheduling.admin.figures import Dashboard, Row, Sums, WorkerFigures, concerns
-from scheduling.admin.series import HOUR, Period
+from scheduling.admin.series import HOUR, Period, Slot
 from scheduling.admin.series import read as read_series
 from scheduling.ledger import storage
 from scheduling.ledger.survey import survey_of
@@ -36,12 +36,14 @@ from scheduling.models import (
     Lease,
     Outflow,
     Pause,
+    RecurringTask,
     Refusal,
     Schedule,
     Task,
     Throughput,
     WorkerProcess,
 )
+from scheduling.models.throughput import TALLIED
 from scheduling.states import Readiness
 from tenants.models import Tenant
 
@@ -66,9 +68,7 @@ class Leases:
 
 def read(now: datetime, period: Period = Period.HOUR) -> Dashboard:
     """The figures as of `now`."""
-    pauses = list(
-        Pause.objects.in_force(now).select_related("tenant").order_by("by_tenant", "since")
-    )
+    pauses = list(Pause.objects.standing(now))
     leases = _leases(now)
     rows = _rows(now, pauses, leases)
     slots, last_hour = read_series(period, now)
@@ -95,7 +95,7 @@ def _rows(now: datetime, pauses: list[Pause], leases: Leases) -> list[Row]:
             pauses=[pause for pause in pauses if concerns(pause, one.tenant)],
             share=one.running / leases.total if leases.total else 0.0,
             due_share=one.tenant.weight / wanted if one.ready or one.running else 1.0,
-            **done.get(one.tenant.pk, {}),
+            last_hour=done.get(one.tenant.pk),
         )
         for one in found
     ]
@@ -137,14 +137,11 @@ def late_lanes(now: datetime) -> QuerySet[Lane]:
     return lanes.annotate(oldest=oldest).filter(oldest__isnull=False).order_by("oldest")
 
 
-def _done(now: datetime, tenants: Collection[int]) -> dict[int, dict[str, int]]:
-    """In the last hour, by tenant."""
+def _done(now: datetime, tenants: Collection[int]) -> dict[int, Slot]:
+    """In the last hour, by tenant: those who did anything."""
     minutes = Throughput.objects.filter(minute__gt=now - HOUR, tenant__in=tenants).order_by()
-    sums = minutes.values_list("tenant_id").annotate(Sum("succeeded"), Sum("retried"), Sum("dead"))
-    return {
-        pk: {"succeeded": succeeded, "retried": retried, "died": died}
-        for pk, succeeded, retried, died in sums
-    }
+    sums = minutes.values_list("tenant_id").annotate(*(Sum(name) for name in TALLIED))
+    return {pk: Slot(now - HOUR, *figures) for pk, *figures in sums}
 
 
 def _leases(now: datetime) -> Leases:
@@ -172,6 +169,8 @@ def _sums(now: datetime, leases: Leases) -> Sums:
         _one("ready", Schedule.objects.filter(readiness=Readiness.READY), Count("*")),
         _one("dead", Task.objects.dead(), Count("*")),
         _one("refused", refused, Count("*")),
+        _one("recurring_disabled", RecurringTask.objects.disabled(), Count("*")),
+        _one("recurring_overdue", RecurringTask.objects.overdue(now), Count("*")),
     )
     found = dict(first.union(*others, all=True).order_by())
     return Sums(
@@ -180,6 +179,8 @@ def _sums(now: datetime, leases: Leases) -> Sums:
         ready=found.get("ready", 0),
         dead=found.get("dead", 0),
         refused=found.get("refused", 0),
+        recurring_disabled=found.get("recurring_disabled", 0),
+        recurring_overdue=found.get("recurring_overdue", 0),
         running=leases.total,
         overdue=leases.overdue,
     )

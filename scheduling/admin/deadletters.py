@@ -6,13 +6,13 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import Model
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from scheduling import clock
-from scheduling.admin import export, sweep, sweeping, words
+from scheduling.admin import export, sweeping, words
 from scheduling.admin.filters import (
     DeadReasonFilter,
     DiedFilter,
@@ -21,14 +21,16 @@ from scheduling.admin.filters import (
     QueueFilter,
     TenantFilter,
 )
-from scheduling.admin.letters import Found
-from scheduling.admin.operations import allowed
+from scheduling.admin.operations import Operation, allowed
 from scheduling.admin.site import console
 from scheduling.admin.task_list import OperatedAdmin, TaskChangeList
+from scheduling.letters import Found
 from scheduling.models import DeadLetter, Sweep, Task
 from scheduling.models.task import TaskQuerySet
 
 MESSAGE_SHOWN = 200
+SWEEPS = (Operation.REDRIVE, Operation.DISCARD)
+"""What can be done to all that match."""
 SWEEPS_SHOWN = 5
 
 
@@ -77,14 +79,13 @@ class DeadLetterAdmin(OperatedAdmin):
                 {"operation": verb, "letters": self},
                 name=f"scheduling_deadletter_{verb}_all",
             )
-            for verb in sweep.OPERATIONS
+            for verb in SWEEPS
         ]
         return [
             *ask,
             path(
                 "sweeps/<int:sweep_id>/",
                 wrap(sweeping.sweep_view),
-                {"letters": self},
                 name="scheduling_deadletter_sweep",
             ),
             path(
@@ -107,8 +108,8 @@ class DeadLetterAdmin(OperatedAdmin):
         response = super().changelist_view(
             request,
             {
-                "sweeping": allowed(request.user, sweep.OPERATIONS),
-                "sweeps": Sweep.objects.filter(state=Sweep.State.UNDER_WAY)[:SWEEPS_SHOWN],
+                "sweeping": allowed(request.user, SWEEPS),
+                "sweeps": Sweep.objects.under_way()[:SWEEPS_SHOWN],
             }
             | (extra_context or {}),
         )
@@ -116,6 +117,16 @@ class DeadLetterAdmin(OperatedAdmin):
             context["groups"] = context["cl"].found.groups()
             context["matching"] = context["cl"].found.matching()
         return response
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """The stock page would show all there is, what is to be redacted too."""
+        return HttpResponseRedirect(reverse("admin:scheduling_task_change", args=[object_id]))
 
     @admin.display(description="why it is dead")
     def why(self, task: Task) -> SafeString:

@@ -15,10 +15,9 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponseBase, StreamingHttpResponse
 
-from scheduling import clock
-from scheduling.admin import audit
+from scheduling import audit, clock
 from scheduling.admin.audit import operator
-from scheduling.admin.letters import Found
+from scheduling.letters import Found
 from scheduling.models import Task
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from enum import IntEnum
 from scheduling.admin.series import Slot
 from scheduling.ledger.survey import TenantFigures
 from scheduling.models import Pause, WorkerProcess
-from scheduling.models.worker import SILENT_AFTER
 from tenants.models import Tenant
 
 LATE_AFTER = timedelta(minutes=1)
@@ -19,6 +18,11 @@ OVER_SHARE = 1.5
 """Times what its weight is worth."""
 OVER_SHARE_BY = 2
 """Tasks at least: of a few slots any task is a large share."""
+
+OFTEN_FAILED = 0.25
+"""Of the attempts of the last hour that ended."""
+OFTEN_FAILED_BY = 10
+"""Attempts at least: one of three is bad luck."""
 
 
 class Concern(IntEnum):
@@ -41,15 +45,19 @@ def lateness(oldest_ready: datetime | None, now: datetime) -> Concern:
     return Concern.ALARM if now - oldest_ready >= VERY_LATE_AFTER else Concern.WARN
 
 
+def failing(last_hour: Slot) -> Concern:
+    is_often = last_hour.failed >= OFTEN_FAILED * (last_hour.succeeded + last_hour.failed)
+    return Concern.WARN if is_often and last_hour.failed >= OFTEN_FAILED_BY else Concern.NONE
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One tenant as it stands. Counts of the last hour are of attempts."""
+    """One tenant as it stands."""
 
     figures: TenantFigures
     now: datetime
-    succeeded: int = 0
-    retried: int = 0
-    died: int = 0
+    last_hour: Slot | None = None
+    """Its attempts, where they were read."""
     pauses: list[Pause] = field(default_factory=list)
     share: float = 0.0
     """Of all that runs."""
@@ -79,10 +87,6 @@ class Row:
     @property
     def dead(self) -> int:
         return self.figures.dead
-
-    @property
-    def failed(self) -> int:
-        return self.retried + self.died
 
     @property
     def latency(self) -> timedelta | None:
@@ -126,13 +130,17 @@ class Row:
         return lateness(self.figures.oldest_ready, self.now)
 
     @property
+    def failure_concern(self) -> Concern:
+        return failing(self.last_hour) if self.last_hour else Concern.NONE
+
+    @property
     def concern(self) -> Concern:
         noted = Concern.NOTE if self.pauses or self.dead or self.is_at_cap else Concern.NONE
-        return max(self.waiting_concern, self.latency_concern, noted)
+        return max(self.waiting_concern, self.latency_concern, self.failure_concern, noted)
 
     @property
     def is_quiet(self) -> bool:
-        return not (self.waiting or self.running or self.dead or self.succeeded or self.retried)
+        return not (self.waiting or self.running or self.dead or self.last_hour)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +153,7 @@ class WorkerFigures:
 
     @property
     def is_silent(self) -> bool:
-        return self.now - self.process.seen_at > SILENT_AFTER
+        return self.process.is_silent(self.now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +170,8 @@ class Sums:
     """Leases that have run out, and were not ended yet."""
     refused: int = 0
     """Stale workers, of late."""
+    recurring_disabled: int = 0
+    recurring_overdue: int = 0
 
     @property
     def waiting(self) -> int:

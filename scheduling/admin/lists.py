@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from django.contrib import admin
 from django.contrib.admin.options import ShowFacets
 from django.contrib.admin.views.main import PAGE_VAR, ChangeList
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 
 M = TypeVar("M", bound=Model)
 
@@ -119,6 +120,28 @@ class ReadOnlyAdmin(ModelAdmin[M]):
 
     def has_delete_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
         return False
+
+
+class PageAdmin(ReadOnlyAdmin[M]):
+    """With a page for each row, in which nothing is a form for the row itself."""
+
+    page_template = ""
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        context = self.admin_site.each_context(request) | self.about(request, object_id)
+        return TemplateResponse(request, self.page_template, context | (extra_context or {}))
+
+    def about(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
+        """What the page says. Http404 when there is no such row."""
+        raise NotImplementedError
 
 
 def parameters(item: Any) -> Sequence[str]:

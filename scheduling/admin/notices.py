@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.template.defaultfilters import filesizeformat
 
-from scheduling.admin.figures import Concern, Dashboard, Row
-from scheduling.admin.words import counted, lasting
+from scheduling.admin.figures import OFTEN_FAILED, Concern, Dashboard, Row
+from scheduling.admin.words import lasting
+from scheduling.counts import counted
 from scheduling.ledger.storage import least_free_bytes
 from scheduling.models.worker import SILENT_AFTER
 
@@ -24,6 +25,8 @@ class Notice:
     """Whom it is about: named behind it, with links."""
     others: int = 0
     """More that are not named."""
+    recurring: str | None = None
+    """It is about recurring tasks: what their list is asked for, to show which."""
 
 
 def notices(dashboard: Dashboard) -> list[Notice]:
@@ -31,6 +34,7 @@ def notices(dashboard: Dashboard) -> list[Notice]:
         *_of_workers(dashboard),
         *_of_tenants(dashboard),
         *_of_leases(dashboard),
+        *_of_recurring_tasks(dashboard),
         *_of_room(dashboard),
     ]
     return sorted(found, key=lambda notice: -notice.concern)
@@ -62,6 +66,9 @@ def _of_tenants(dashboard: Dashboard) -> Iterator[Notice]:
     yield from _about(late, worst, "Ready tasks wait for long")
     over = "Has more than its share of what runs while others wait"
     yield from _about(dashboard.over_share, Concern.WARN, over)
+    failing = [row for row in rows if row.failure_concern]
+    often = f"{OFTEN_FAILED:.0%} or more of the attempts of the last hour failed"
+    yield from _about(failing, Concern.WARN, often)
     held = [row for row in rows if row.held]
     tasks = f"A pause holds back {counted(dashboard.held, 'ready task')}"
     yield from _about(held, Concern.NOTE, tasks)
@@ -80,6 +87,15 @@ def _of_leases(dashboard: Dashboard) -> Iterator[Notice]:
             Concern.WARN,
             f"{writes} refused within the hour: workers spoke for leases they had lost.",
         )
+
+
+def _of_recurring_tasks(dashboard: Dashboard) -> Iterator[Notice]:
+    if disabled := dashboard.sums.recurring_disabled:
+        which = f"{counted(disabled, 'recurring task')} disabled, and not fired any more."
+        yield Notice(Concern.WARN, which, recurring="state=disabled")
+    if overdue := dashboard.sums.recurring_overdue:
+        which = f"{counted(overdue, 'recurring task')} overdue: nobody fires what has come."
+        yield Notice(Concern.WARN, which, recurring="state=active")
 
 
 def _of_room(dashboard: Dashboard) -> Iterator[Notice]:

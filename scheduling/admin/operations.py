@@ -11,13 +11,12 @@ from uuid import UUID
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 
-from scheduling import clock, ledger
-from scheduling.admin import audit
-from scheduling.admin.words import counted
-from scheduling.errors import Overloaded
+from scheduling import audit, clock, ledger
+from scheduling.audit import Actor
+from scheduling.counts import counted
+from scheduling.letters import over
 from scheduling.models import Task
 from scheduling.states import TaskState
-from tenants.models import Tenant
 
 
 class Operation(StrEnum):
@@ -27,8 +26,13 @@ class Operation(StrEnum):
     DISCARD = "discard"
 
     @property
+    def verb(self) -> str:
+        """As the record has it."""
+        return self.value.replace("-", " ")
+
+    @property
     def label(self) -> str:
-        return self.value.replace("-", " ").capitalize()
+        return self.verb.capitalize()
 
     @property
     def permission(self) -> str:
@@ -41,10 +45,6 @@ class Operation(StrEnum):
         return self in (Operation.CANCEL, Operation.DISCARD)
 
     @property
-    def past(self) -> str:
-        return {"cancel": "cancelled", "redrive": "redriven", "discard": "discarded"}[self]
-
-    @property
     def warning(self) -> str:
         """What an operator should know before confirming."""
         match self:
@@ -53,7 +53,7 @@ class Operation(StrEnum):
             case Operation.RUN_NOW:
                 return "Tasks that wait for their time are due at once. Pauses, caps and the order of their lane still count."
             case Operation.REDRIVE:
-                return "Dead letters are queued again, due at once, with all their attempts."
+                return "Dead letters are queued again, due at once, with a fresh allowance of attempts."
             case Operation.DISCARD:
                 return "Dead letters are deleted with their history. This cannot be undone."
             case _:
@@ -73,7 +73,7 @@ class Done:
     said: str
 
 
-def perform(operation: Operation, tasks: Sequence[Task], by: User, reason: str = "") -> str:
+def perform(operation: Operation, tasks: Sequence[Task], by: Actor, reason: str = "") -> str:
     """Do it to those tasks, as far as it applies to each; says in a sentence what became of them."""
     with transaction.atomic():
         match operation:
@@ -87,12 +87,12 @@ def perform(operation: Operation, tasks: Sequence[Task], by: User, reason: str =
                 done = _discard(tasks)
             case _:
                 assert_never(operation)
-        put_on_record(operation, tasks, done, by, reason)
+        put_on_record(operation.verb, tasks, done, by, reason)
     return done.said
 
 
 def put_on_record(
-    verb: str, picked: Sequence[Task], done: Done, by: User, reason: str = ""
+    verb: str, picked: Sequence[Task], done: Done, by: Actor, reason: str = ""
 ) -> None:
     """One entry for all that was picked, and the pages of those it was done to show it."""
     if not picked:
@@ -152,10 +152,3 @@ def _discard(tasks: Sequence[Task]) -> Done:
     if left := len(tasks) - len(dead):
         said.append(f"{counted(left, 'task')} left: not dead.")
     return Done(dead, " ".join(said))
-
-
-def over(tenant: Tenant, limit: ledger.Full) -> str:
-    """Why its tasks are left."""
-    if isinstance(limit, Overloaded):
-        return f"nobody's work is taken now. {limit}".rstrip(".")
-    return f"{tenant.slug} is over its {limit.limit} of {limit.allowed:,}"

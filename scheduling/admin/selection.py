@@ -13,7 +13,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from scheduling.admin.audit import operator
 from scheduling.admin.operations import Operation, perform
 from scheduling.admin.site import console
-from scheduling.admin.words import counted
+from scheduling.counts import counted
 from scheduling.models import Task
 
 MOST_AT_ONCE = 500

@@ -50,6 +50,11 @@ PAUSES_READ = 4
 WORKERS_SHOWN = 50
 
 
+def whole_page() -> HttpResponse:
+    """What a part answers when the page around it is to be loaded again."""
+    return HttpResponse(status=204, headers={"HX-Refresh": "true"})
+
+
 Part: TypeAlias = Callable[[HttpRequest], HttpResponse]
 
 
@@ -113,7 +118,7 @@ class Console(admin.AdminSite):
         @never_cache
         def part(request: HttpRequest) -> HttpResponse:
             if not self.has_permission(request):
-                return HttpResponse(status=204, headers={"HX-Refresh": "true"})
+                return whole_page()
             return view(request)
 
         return part
@@ -142,11 +147,10 @@ class Console(admin.AdminSite):
         return context
 
     def _pauses(self, request: HttpRequest) -> Sequence[Pause] | QuerySet[Pause]:
-        """In force, operators' own first: tenants who paused themselves must not crowd them out."""
+        """Tenants who paused themselves must not crowd out what operators did."""
         if not self.get_model_admin(Pause).has_view_or_change_permission(request):
             return ()
-        standing = Pause.objects.in_force(clock.now()).select_related("tenant")
-        return standing.order_by("by_tenant", "since")[:PAUSES_READ]
+        return Pause.objects.standing(clock.now())[:PAUSES_READ]
 
     def _pages(self, request: HttpRequest) -> list[Link]:
         """The navigation: what this user may see."""

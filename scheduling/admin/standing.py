@@ -11,7 +11,7 @@ from django.db.models import Count, Q, Sum
 from scheduling.admin import failures
 from scheduling.admin.dashboard import LATELY, late_lanes
 from scheduling.admin.failures import Failures
-from scheduling.admin.figures import Row, concerns
+from scheduling.admin.figures import Concern, Row, concerns, failing
 from scheduling.admin.series import Period, Slot
 from scheduling.admin.series import read as read_series
 from scheduling.ledger.survey import LaneFigures, TenantFigures, survey_of
@@ -91,6 +91,10 @@ class Standing:
     @property
     def unfinished(self) -> Part:
         return Part(self.row.figures.unfinished, self.tenant.max_queued or 0)
+
+    @property
+    def failure_concern(self) -> Concern:
+        return failing(self.last_hour)
 
     @property
     def verdict(self) -> str:

@@ -1,10 +1,8 @@
-"""The pages of a sweep: first what it would be done to, then how far it has got, step by step."""
+"""The pages of a sweep: first what it would be done to, then how far the workers have got with it."""
 
-from copy import copy
 from typing import TYPE_CHECKING, cast
 
 from django import forms
-from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import (
     Http404,
@@ -12,17 +10,15 @@ from django.http import (
     HttpResponse,
     HttpResponseNotAllowed,
     HttpResponseRedirect,
-    QueryDict,
 )
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from scheduling import clock
-from scheduling.admin import sweep
+from scheduling import clock, sweeps
 from scheduling.admin.audit import operator
-from scheduling.admin.operations import Operation
+from scheduling.admin.operations import Operation, allowed
 from scheduling.admin.site import console
-from scheduling.models import Sweep
+from scheduling.models import Sweep, WorkerProcess
 
 if TYPE_CHECKING:
     from scheduling.admin.deadletters import DeadLetterAdmin, DeadLetterChangeList
@@ -47,19 +43,19 @@ def ask_view(
 ) -> HttpResponse:
     """GET shows what matches, POST begins. The filters are in the address."""
     _require(request, operation)
-    changelist = _changelist(letters, request)
+    changelist = cast("DeadLetterChangeList", letters.get_changelist_instance(request))
+    matching = changelist.found.matching()
     form = SweepForm(request.POST if request.method == "POST" else None)
-    if request.method == "POST" and form.is_valid():
-        begun = sweep.begin(
-            operation,
-            changelist.found,
+    if request.method == "POST" and matching.count and form.is_valid():
+        begun = sweeps.begin(
+            Sweep.Operation(operation),
+            changelist.asked,
             which=changelist.which,
-            filters=changelist.filters,
+            address=changelist.filters,
             by=operator(request),
-            now=clock.now(),
             **form.cleaned_data,
         )
-        return HttpResponseRedirect(page_of(begun))
+        return HttpResponseRedirect(page_of(begun.pk))
     if operation is not Operation.REDRIVE:
         del form.fields["per_second"]
     context = console.each_context(request) | {
@@ -67,7 +63,7 @@ def ask_view(
         "operation": operation,
         "form": form,
         "which": changelist.which,
-        "matching": changelist.found.matching(),
+        "matching": matching,
         "groups": changelist.found.groups(),
         "sample": changelist.found.sample(SAMPLE),
         "back": _list(changelist.filters),
@@ -75,56 +71,49 @@ def ask_view(
     return TemplateResponse(request, "admin/confirm_sweep.html", context)
 
 
-def sweep_view(request: HttpRequest, sweep_id: int, letters: "DeadLetterAdmin") -> HttpResponse:
-    """GET shows how far it has got, POST takes the next step. Whoever may do the like may go on with it."""
+def sweep_view(request: HttpRequest, sweep_id: int) -> HttpResponse:
+    """How far it has got; as a part for its page to keep fresh."""
     standing = _standing(sweep_id)
-    _require(request, Operation(standing.operation))
-    if request.method == "POST":
-        asked = copy(request)
-        asked.GET = QueryDict(standing.filters)
-        found = _changelist(letters, asked).found
-        standing = sweep.step(sweep_id, found, clock.now())
-        if "HX-Request" not in request.headers:
-            return HttpResponseRedirect(page_of(standing))
-    is_part = "HX-Request" in request.headers
+    operation = Operation(standing.operation)
+    _require(request, operation)
+    is_part, now = "HX-Request" in request.headers, clock.now()
+    is_under_way = standing.state == Sweep.State.UNDER_WAY
     context = ({} if is_part else console.each_context(request)) | {
-        "title": f"{Operation(standing.operation).label}: {standing.which}",
+        "title": f"{operation.label}: {standing.which}",
         "sweep": standing,
-        "told": sweep.told(standing),
-        "is_under_way": standing.state == Sweep.State.UNDER_WAY,
+        "told": sweeps.told(standing),
+        "is_under_way": is_under_way,
+        "is_stuck": is_under_way and not WorkerProcess.objects.alive(now).exists(),
         "back": _list(standing.filters),
-        "now": clock.now(),
+        "now": now,
     }
     template = "admin/sweep_progress.html" if is_part else "admin/sweep.html"
     return TemplateResponse(request, template, context)
 
 
 def cancel_view(request: HttpRequest, sweep_id: int) -> HttpResponse:
+    """Whoever may do the like may end it."""
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
-    standing = _standing(sweep_id)
-    _require(request, Operation(standing.operation))
-    return HttpResponseRedirect(page_of(sweep.cancel(sweep_id, operator(request))))
+    _require(request, Operation(_standing(sweep_id).operation))
+    sweeps.cancel(sweep_id, operator(request))
+    return HttpResponseRedirect(page_of(sweep_id))
 
 
-def page_of(standing: Sweep) -> str:
-    return reverse("admin:scheduling_deadletter_sweep", args=[standing.pk])
+def page_of(sweep_id: int) -> str:
+    return reverse("admin:scheduling_deadletter_sweep", args=[sweep_id])
 
 
 def _standing(sweep_id: int) -> Sweep:
     standing = Sweep.objects.filter(pk=sweep_id).first()
     if standing is None:
-        raise Http404("There is no such sweep.")
+        raise Http404("There is no such sweep. Those that are over are pruned after a while.")
     return standing
 
 
 def _require(request: HttpRequest, operation: Operation) -> None:
-    if not cast("User", request.user).has_perm(operation.permission):
+    if not allowed(request.user, [operation]):
         raise PermissionDenied
-
-
-def _changelist(letters: "DeadLetterAdmin", request: HttpRequest) -> "DeadLetterChangeList":
-    return cast("DeadLetterChangeList", letters.get_changelist_instance(request))
 
 
 def _list(filters: str) -> str:

@@ -1,5 +1,6 @@
 """The lists of tasks: what is searched and filtered for, and what can be done to those that are picked."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, ClassVar, cast
 from uuid import UUID
@@ -28,6 +29,8 @@ class TaskChangeList(CursorChangeList):
     """Newest first. Where no index leads to what matches, a page looks at so many tasks and no more."""
 
     narrowed: Narrowed
+    asked: Mapping[str, Any]
+    """As `scheduling.sweeps` takes it."""
 
     def get_queryset(
         self, request: HttpRequest, exclude_parameters: list[str | None] | None = None
@@ -40,12 +43,14 @@ class TaskChangeList(CursorChangeList):
             tasks = self._found(tasks, term, asked)
         slug = self.params.get("tenant", "").replace("\x00", "\ufffd")
         tenant = Tenant.objects.filter(slug=slug).first() if slug else None
+        self.asked = asked | ({"tenant": slug} if slug else {})
         self.narrowed = narrowed(tasks, asked, clock.now(), tenant=tenant)
         return self.narrowed.tasks
 
     def _found(self, tasks: TaskQuerySet, term: str, asked: dict[str, Any]) -> TaskQuerySet:
         """That task, or those under that key; if there is none, those of that name."""
         if ids := _ids(term):
+            asked["ids"] = ids
             return tasks.filter(pk__among=ids)
         if asked.setdefault("name", term) != term:
             return tasks.none()

@@ -24,9 +24,10 @@ from scheduling.admin.filters import (
     StateFilter,
     TenantFilter,
 )
+from scheduling.admin.lists import PageAdmin
 from scheduling.admin.operations import Operation, allowed
 from scheduling.admin.shown import pretty
-from scheduling.admin.site import console
+from scheduling.admin.site import console, whole_page
 from scheduling.admin.task_list import OperatedAdmin
 from scheduling.models import OperatedTask, OperatorAction, Task
 from scheduling.sentences import sentence
@@ -36,8 +37,9 @@ ACTIONS_SHOWN = 20
 
 
 @admin.register(Task, site=console)
-class TaskAdmin(OperatedAdmin):
+class TaskAdmin(PageAdmin[Task], OperatedAdmin):
     title = "Tasks"
+    page_template = "admin/task.html"
     list_select_related = ("tenant", "schedule")
     list_display = ("task", "phase", "tenant", "queue", "priority", "attempted", "due", "created")
     list_filter = (StateFilter, TenantFilter, QueueFilter, NameFilter, ErrorFilter, CreatedFilter)
@@ -83,19 +85,10 @@ class TaskAdmin(OperatedAdmin):
         schedule = getattr(task, "schedule", None)
         return words.stamp(schedule.due_at, clock.now()) if schedule else words.NOTHING
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        """The page of one task. Nothing in it is a form for the task itself."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
+    def about(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
         task = _found(object_id)
         now = clock.now()
-        context = self.admin_site.each_context(request) | {
+        return {
             "title": task.name,
             **_standing(task, now),
             "payload": pretty(_payload(task)),
@@ -106,7 +99,6 @@ class TaskAdmin(OperatedAdmin):
             "may_reschedule": task.state == TaskState.QUEUED
             and self.has_reschedule_permission(request),
         }
-        return TemplateResponse(request, "admin/task.html", context | (extra_context or {}))
 
     def live_view(self, request: HttpRequest, task_id: UUID) -> HttpResponse:
         """How it stands, for its page to keep fresh.
@@ -114,18 +106,14 @@ class TaskAdmin(OperatedAdmin):
         When it has moved on, or who looks was signed out, the whole page is to be loaded again.
         """
         if not self.admin_site.has_permission(request):
-            return _reload()
+            return whole_page()
         if not self.has_view_permission(request):
             raise PermissionDenied
         now = clock.now()
         standing = _standing(_found(str(task_id)), now)
         if request.GET.get("seen") != standing["version"]:
-            return _reload()
+            return whole_page()
         return TemplateResponse(request, "admin/task_standing.html", {"now": now} | standing)
-
-
-def _reload() -> HttpResponse:
-    return HttpResponse(status=204, headers={"HX-Refresh": "true"})
 
 
 def _standing(task: Task, now: datetime) -> dict[str, Any]:

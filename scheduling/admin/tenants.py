@@ -42,9 +42,7 @@ class AuditedTenants(Audited, TenantAdmin):
         if not (is_id and tasks.has_view_or_change_permission(request)):
             return {}
         now, period = clock.now(), Period.asked(request.GET.get("period", ""))
-        pauses = list(
-            Pause.objects.in_force(now).select_related("tenant").order_by("by_tenant", "since")
-        )
+        pauses = list(Pause.objects.standing(now))
         found = standing.read(int(object_id), pauses, now, period)
         if found is None:
             return {}

@@ -77,8 +77,3 @@ def stamp(instant: datetime | None, now: datetime) -> SafeString | str:
 def number(count: float) -> str:
     """With thousands set apart."""
     return f"{count:,}"
-
-
-def counted(count: int, singular: str, plural: str = "") -> str:
-    """`1 task`, `2,000 tasks`."""
-    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"

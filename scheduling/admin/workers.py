@@ -11,10 +11,10 @@ from django.utils.safestring import SafeString
 
 from scheduling import clock
 from scheduling.admin import words
+from scheduling.admin.filters import TenantFilter
 from scheduling.admin.lists import ReadOnlyAdmin
 from scheduling.admin.site import console
 from scheduling.models import Lane, Lease, WorkerProcess
-from scheduling.models.worker import SILENT_AFTER
 
 BUSY = (
     Lease.objects.filter(worker=OuterRef("pk"))
@@ -56,15 +56,24 @@ class WorkerAdmin(ReadOnlyAdmin[WorkerProcess]):
     def seen(self, worker: WorkerProcess) -> SafeString | str:
         now = clock.now()
         seen = words.stamp(worker.seen_at, now)
-        if now - worker.seen_at <= SILENT_AFTER:
-            return seen
-        return format_html('<span class="warn">{} · silent</span>', seen)
+        silent = format_html('<span class="warn">{} · silent</span>', seen)
+        return silent if worker.is_silent(now) else seen
 
 
 @admin.register(Lane, site=console)
 class LaneAdmin(ReadOnlyAdmin[Lane]):
     title = "Lanes"
-    list_display = ("tenant", "queue", "readiness", "virtual_time")
+    list_display = ("tenant", "queue", "holds", "turn")
     list_display_links = None
     list_select_related: ClassVar = ("tenant",)
+    list_filter = (TenantFilter,)
     ordering: ClassVar = ["tenant", "queue"]
+
+    @admin.display(description="readiness")
+    def holds(self, lane: Lane) -> str:
+        return lane.get_readiness_display().replace("_", " ")
+
+    @admin.display(description="virtual time")
+    def turn(self, lane: Lane) -> str:
+        """The lane that has the least is served next."""
+        return f"{lane.virtual_time:,.1f}"

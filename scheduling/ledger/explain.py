@@ -6,7 +6,7 @@ a worker finds it that serves every queue, or, for a remote one, that queue.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
 from django.conf import settings
@@ -23,8 +23,6 @@ FURTHEST = 100
 """Tasks ahead are counted no further."""
 MOST_LANES = 1000
 """Ready lanes that are weighed against each other, from the one that is served first on."""
-SILENT_AFTER = timedelta(seconds=30)
-"""A worker process that was not seen for so long does not count as one."""
 
 
 class Why(StrEnum):
@@ -167,8 +165,7 @@ class _Waiting:
     def _workers(self) -> int | None:
         if self.is_remote:
             return None
-        alive = WorkerProcess.objects.filter(seen_at__gt=self.now - SILENT_AFTER)
-        served = alive.values_list("queues", flat=True)
+        served = WorkerProcess.objects.alive(self.now).values_list("queues", flat=True)
         return sum(not queues or self.task.queue in queues for queues in served)
 
 

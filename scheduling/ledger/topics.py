@@ -13,7 +13,10 @@ PAUSE = "pause"
 TICK = "tick"
 """A recurring task has another next tick than before."""
 
-TOPICS = frozenset({WORK, DUE, CANCEL, PAUSE, TICK})
+SWEEP = "sweep"
+"""An operator began to redrive or discard many."""
+
+TOPICS = frozenset({WORK, DUE, CANCEL, PAUSE, TICK, SWEEP})
 
 SLOWEST_LOOK = timedelta(seconds=1)
 """How long a waiting worker goes at most without looking, woken or not."""

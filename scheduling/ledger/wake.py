@@ -4,13 +4,14 @@ A wake-up is a hint and carries no truth: a worker that misses one finds the wor
 """
 
 from scheduling.ledger.dialects import Listener, dialect
-from scheduling.ledger.topics import CANCEL, DUE, PAUSE, SLOWEST_LOOK, TICK, TOPICS, WORK
+from scheduling.ledger.topics import CANCEL, DUE, PAUSE, SLOWEST_LOOK, SWEEP, TICK, TOPICS, WORK
 
 __all__ = [
     "CANCEL",
     "DUE",
     "PAUSE",
     "SLOWEST_LOOK",
+    "SWEEP",
     "TICK",
     "TOPICS",
     "WORK",

@@ -15,6 +15,10 @@ class PauseQuerySet(models.QuerySet["Pause"]):
             Q(expires_at__isnull=True) | Q(expires_at__gt=now)
         )
 
+    def standing(self, now: datetime) -> "PauseQuerySet":
+        """In force, as people read them: with whom they concern, and operators' own before those of tenants."""
+        return self.in_force(now).select_related("tenant").order_by("by_tenant", "since")
+
     def over(self, now: datetime) -> "PauseQuerySet":
         """Lifted or expired, with what it held still to be put back."""
         return self.filter(Q(lifted_at__isnull=False) | Q(expires_at__lte=now))

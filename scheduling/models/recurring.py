@@ -10,7 +10,7 @@ from scheduling.ids import uuid7
 from scheduling.models.task import Task
 from scheduling.models.written import WrittenJSON
 from scheduling.options import PRIORITY_MAX, PRIORITY_MIN
-from scheduling.policies import CATCHUP_WINDOW, Catchup, Origin, Overlap, TickOutcome
+from scheduling.policies import CATCHUP_WINDOW, PUNCTUAL, Catchup, Origin, Overlap, TickOutcome
 from scheduling.recurrence import InvalidRecurrence, Recurrence
 from tenants.models import Tenant
 
@@ -30,6 +30,14 @@ class RecurringTaskQuerySet(models.QuerySet["RecurringTask"]):
     def due(self, now: datetime) -> "RecurringTaskQuerySet":
         """With a tick that has come and is not accounted for."""
         return self.filter(fires_at__lte=now)
+
+    def overdue(self, now: datetime) -> "RecurringTaskQuerySet":
+        """Whose tick nobody fires: no worker is alive, or all of them are busy with something else."""
+        return self.filter(fires_at__lt=now - PUNCTUAL)
+
+    def disabled(self) -> "RecurringTaskQuerySet":
+        """Which cannot be followed, for a reason that the row tells."""
+        return self.exclude(disabled_reason="")
 
 
 class RecurringTask(models.Model):
@@ -136,6 +144,9 @@ class RecurringTask(models.Model):
                 fields=["fires_at"], name="recurring_fires", condition=Q(fires_at__isnull=False)
             ),
             models.Index(fields=["tenant", "id"], name="recurring_of_tenant"),
+            models.Index(
+                fields=["id"], name="recurring_disabled", condition=~Q(disabled_reason="")
+            ),
         ]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["tenant", "name"], name="recurring_tenant_name"),

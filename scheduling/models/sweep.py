@@ -1,6 +1,6 @@
 """An operation on all dead letters that match, worked off step by step."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from django.db import models
 from django.db.models import Q
@@ -8,8 +8,13 @@ from django.db.models import Q
 from scheduling.models.operator_action import OperatorAction
 
 
+class SweepQuerySet(models.QuerySet["Sweep"]):
+    def under_way(self) -> Self:
+        return self.filter(state=Sweep.State.UNDER_WAY)
+
+
 class Sweep(models.Model):
-    """How far an operator's redrive or discard of many has got, so that anybody may go on with it or end it.
+    """How far an operator's redrive or discard of many has got, so that any worker goes on with it until it ends.
 
     It looks at the dead letters in the order of (tenant, id) and remembers where it stopped; what died after
     it began it leaves alone. What it has done is done, whatever becomes of it.
@@ -20,8 +25,15 @@ class Sweep(models.Model):
         FINISHED = "finished"
         CANCELLED = "cancelled"
 
-    operation = models.CharField(max_length=10, help_text="redrive or discard.")
+    class Operation(models.TextChoices):
+        """With what is said of those it was done to."""
+
+        REDRIVE = "redrive", "redriven"
+        DISCARD = "discard", "discarded"
+
+    operation = models.CharField(max_length=10, choices=Operation.choices)
     which = models.CharField(max_length=400, help_text="What matches, in words.")
+    asked = models.JSONField(default=dict, help_text="The same as it is looked for. Empty: all.")
     filters = models.TextField(help_text="The same as the console's address has it.")
     until = models.DateTimeField(help_text="Only what was dead by then.")
     per_second = models.FloatField(
@@ -45,6 +57,8 @@ class Sweep(models.Model):
     action = models.ForeignKey(
         OperatorAction, on_delete=models.SET_NULL, null=True, related_name="+"
     )
+
+    objects = SweepQuerySet.as_manager()
 
     class Meta:
         ordering: ClassVar = ["-id"]

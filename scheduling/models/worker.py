@@ -1,12 +1,17 @@
 """Who is alive, where, since when, and with how many slots."""
 
-from datetime import timedelta
-from typing import ClassVar
+from datetime import datetime, timedelta
+from typing import ClassVar, Self
 
 from django.db import models
 
 SILENT_AFTER = timedelta(seconds=30)
 """Workers say that they live every ten seconds."""
+
+
+class WorkerProcessQuerySet(models.QuerySet["WorkerProcess"]):
+    def alive(self, now: datetime) -> Self:
+        return self.filter(seen_at__gte=now - SILENT_AFTER)
 
 
 class WorkerProcess(models.Model):
@@ -27,8 +32,13 @@ class WorkerProcess(models.Model):
     started_at = models.DateTimeField()
     seen_at = models.DateTimeField()
 
+    objects = WorkerProcessQuerySet.as_manager()
+
     class Meta:
         ordering: ClassVar = ["-started_at"]
 
     def __str__(self) -> str:
         return f"{self.host}:{self.pid}"
+
+    def is_silent(self, now: datetime) -> bool:
+        return now - self.seen_at > SILENT_AFTER

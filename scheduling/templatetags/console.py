@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 from django import template
 from django.template import Context
 from django.urls import reverse
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
 
 from scheduling.admin import figures, words
 from tenants.models import Tenant
@@ -40,6 +40,14 @@ def lateness(oldest_ready: datetime | None, now: datetime) -> str:
 @register.filter
 def lasting(length: timedelta | None) -> str:
     return words.NOTHING if length is None else words.lasting(length)
+
+
+@register.filter
+def breakable(name: str) -> SafeString:
+    """A long name may go on in a new line behind each of its dots."""
+    parts = name.split(".")
+    dotted = [f"{part}." for part in parts[:-1]] + parts[-1:]
+    return format_html_join(mark_safe("<wbr>"), "{}", ((part,) for part in dotted))
 
 
 @register.simple_tag(takes_context=True)

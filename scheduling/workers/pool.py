@@ -30,6 +30,7 @@ from scheduling.workers.presence import Presence
 from scheduling.workers.promoter import Promoter
 from scheduling.workers.reaper import Reaper
 from scheduling.workers.slots import Report, Slots
+from scheduling.workers.sweeper import Sweeper
 from scheduling.workers.ticker import Ticker
 from scheduling.workers.timekeeper import Timekeeper
 from scheduling.workers.timeouts import FOREVER, Watch
@@ -69,6 +70,7 @@ class Pool:
         self._heart = Heart(self._hand, options.lease)
         self._promoter = Promoter(self._look_for_work)
         self._ticker = Ticker()
+        self._sweeper = Sweeper()
         self._claiming = Claiming(worker, options, self._hand, self._slots, self._watch)
         self._presence = Presence(worker, options)
         self._services: list[Service] = [
@@ -79,6 +81,7 @@ class Pool:
             Reaper(options.lease),
             Bookkeeper(),
             Timekeeper(),
+            self._sweeper,
         ]
         self._stops_at: float | None = None
         """When the grace period ends. None: nobody asked to stop."""
@@ -173,6 +176,8 @@ class Pool:
             self._promoter.look_now()
         if wake.TICK in topics:
             self._ticker.look_now()
+        if wake.SWEEP in topics:
+            self._sweeper.look_now()
         if wake.CANCEL in topics:
             self._heart.beat_now()
         if wake.PAUSE in topics:

@@ -71,7 +71,7 @@ def text_of(response: Page) -> str:
 
 
 class _Reader(HTMLParser):
-    INLINE = frozenset({"a", "b", "code", "small", "span", "strong", "time"})
+    INLINE = frozenset({"a", "b", "code", "small", "span", "strong", "time", "wbr"})
 
     def __init__(self) -> None:
         super().__init__()

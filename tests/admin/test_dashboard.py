@@ -12,11 +12,12 @@ from scheduling.admin.figures import Concern, Dashboard, Row
 from scheduling.admin.notices import notices
 from scheduling.admin.series import Period
 from scheduling.ledger.values import Succeed
-from scheduling.models import Lease
+from scheduling.models import Lease, RecurringTask
 from tenants.models import Tenant
 from tests.admin.conftest import SignIn
 from tests.admin.kit import ago, bury, put, text_of, worker
 from tests.ledger.kit import say, take
+from tests.ledger.recurring.kit import recurring
 
 pytestmark = pytest.mark.ledger
 
@@ -224,6 +225,29 @@ def test_lost_leases_and_stale_writes_of_late_are_told(tenant_a: Tenant) -> None
         "2 attempts lost within the hour: workers died or fell silent.",
         "2 stale writes refused within the hour: workers spoke for leases they had lost.",
     ]
+
+
+def test_who_fails_often_is_named_and_comes_first(tenant_a: Tenant, tenant_b: Tenant) -> None:
+    worker()
+    bury(tenant_b, 9)
+    assert "25% or more" not in " ".join(texts())
+    bury(tenant_b, 1)
+    assert texts() == ["25% or more of the attempts of the last hour failed: tenant-b."]
+    assert read().tenants[0].tenant == tenant_b
+
+
+def test_recurring_tasks_that_do_not_fire_are_told(operator: Client, tenant_a: Tenant) -> None:
+    worker()
+    recurring(tenant_a, name="on-time", now=clock.now())
+    unreadable = recurring(tenant_a, name="unreadable", now=clock.now())
+    assert texts() == []
+    RecurringTask.objects.filter(pk=unreadable.pk).update(fires_at=None, disabled_reason="no zone")
+    recurring(tenant_a, name="late", now=ago(minutes=5))
+    assert texts() == [
+        "1 recurring task disabled, and not fired any more.",
+        "1 recurring task overdue: nobody fires what has come.",
+    ]
+    assert "?state=disabled" in operator.get("/admin/").content.decode()
 
 
 def test_a_disk_that_fills_up_is_told(db: None, monkeypatch: pytest.MonkeyPatch) -> None:

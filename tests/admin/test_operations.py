@@ -151,7 +151,7 @@ def test_what_waits_for_its_time_is_made_due_now(operator: Client, tenant_a: Ten
     assert "1 task rescheduled. 1 task left: not waiting, or with a deadline before that." in answer
     assert [claim.task_id for claim in take(2, now=clock.now())] == waiting
     action = OperatorAction.objects.get()
-    assert (action.verb, action.reason) == ("run-now", "the customer waits")
+    assert (action.verb, action.reason) == ("run now", "the customer waits")
 
 
 def test_a_link_does_nothing(operator: Client, tenant_a: Tenant) -> None:

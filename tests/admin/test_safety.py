@@ -9,7 +9,6 @@ from django.contrib.staticfiles import finders
 from django.test import Client
 
 from scheduling import clock, ledger
-from scheduling.admin import sweep
 from scheduling.models import RecurringTask, Task
 from tenants.models import ApiToken, Tenant
 from tests.admin.kit import (
@@ -55,9 +54,8 @@ class Loaded(HTMLParser):
 
 
 @pytest.fixture
-def pages(operator: Client, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch) -> dict[str, Page]:
+def pages(operator: Client, tenant_a: Tenant) -> dict[str, Page]:
     """Every page there is, full of what a hostile tenant may store."""
-    monkeypatch.setattr(sweep, "STEP", 1)  # so that one dead letter is not the end of it
     (dead,) = bury(
         tenant_a,
         name=HOSTILE % "name",

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from scheduling.admin import words
+from scheduling.counts import counted
 
 NOON = datetime(2027, 1, 4, 12, 0, tzinfo=UTC)
 
@@ -57,5 +58,5 @@ def test_what_did_not_happen_is_a_dash() -> None:
 
 
 def test_counts_set_thousands_apart() -> None:
-    assert words.counted(1, "task") == "1 task"
-    assert words.counted(12_000, "task") == "12,000 tasks"
+    assert counted(1, "task") == "1 task"
+    assert counted(12_000, "task") == "12,000 tasks"

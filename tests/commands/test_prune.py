@@ -5,10 +5,11 @@ from functools import partial
 
 import pytest
 
-from scheduling import clock, ledger
+from scheduling import clock, ledger, sweeps
+from scheduling.audit import Actor, Via
 from scheduling.ledger.recurring.look_back import look_back
 from scheduling.management.commands import prune
-from scheduling.models import RecurringTask, Task, Throughput, Tick
+from scheduling.models import RecurringTask, Sweep, Task, Throughput, Tick
 from scheduling.states import TaskState
 from tenants.models import Tenant
 from tests.commands.kit import complaint, manage
@@ -99,3 +100,17 @@ def test_ticks_go_with_the_tasks_of_their_time(tenant_a: Tenant) -> None:
     look_back(list(RecurringTask.objects.all()), clock.now())
     manage("prune")
     assert list(Tick.objects.values_list("recurring__name", flat=True)) == ["29"]
+
+
+def test_sweeps_that_are_over_go_and_those_under_way_stay(tenant_a: Tenant) -> None:
+    kit.put(tenant_a, 2)
+    kit.say(kit.take(2), kit.failing(retry_in=None))
+    over, recent, under_way = (
+        sweeps.begin(Sweep.Operation.DISCARD, {}, which="all", by=Actor("ana", Via.CONSOLE))
+        for _ in range(3)
+    )
+    for sweep in (over, recent):
+        sweeps.cancel(sweep.pk, Actor("ana", Via.CONSOLE))
+    Sweep.objects.exclude(pk=recent.pk).update(stepped_at=clock.now() - timedelta(days=31))
+    manage("prune")
+    assert set(Sweep.objects.all()) == {recent, under_way}

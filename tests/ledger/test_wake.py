@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from scheduling import ledger
+from scheduling import ledger, sweeps
+from scheduling.audit import Actor, Via
 from scheduling.ledger import wake
 from scheduling.ledger.dialects import Listener
 from scheduling.ledger.dialects.sqlite import fifos
+from scheduling.models import Sweep
 from tenants.models import Tenant
 from tests.ledger.kit import NO_DELAY, START, at, failing, pause, put, resume, say, take
 
@@ -42,6 +44,12 @@ def heard(listener: Listener) -> set[str]:
 def test_nothing_is_heard_while_nothing_happens(listener: Listener) -> None:
     assert listener.drain() == set()
     assert heard(listener) == set()
+
+
+def test_a_sweep_that_begins_wakes(listener: Listener) -> None:
+    actor = Actor("ana", Via.CONSOLE)
+    sweeps.begin(Sweep.Operation.REDRIVE, {}, which="all dead letters", by=actor)
+    assert heard(listener) == {"sweep"}
 
 
 def test_work_in_an_idle_lane_wakes(tenant_a: Tenant, listener: Listener) -> None:

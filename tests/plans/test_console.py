@@ -4,8 +4,8 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from scheduling import paging
-from scheduling.admin import letters, sweep
+from scheduling import letters, paging, sweeps
+from scheduling.audit import Actor, Via
 from scheduling.ledger.values import Fail, Failure
 from scheduling.models import Sweep
 from tenants.models import Tenant
@@ -47,20 +47,25 @@ UNLUCKY = Fail(Failure("ValueError", "no luck"), None)
 def test_a_page_of_a_large_ledger_costs_what_one_of_a_small_one_does(
     operator: Client, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module, bound in ((paging, "WALK"), (letters, "MOST_COUNTED"), (sweep, "WALK")):
+    for module, bound in ((paging, "WALK"), (letters, "MOST_COUNTED"), (sweeps, "WALK")):
         monkeypatch.setattr(module, bound, FEW)
     monkeypatch.setattr(paging, "ENOUGH", 0)
+    going = sweeps.begin(
+        Sweep.Operation.REDRIVE,
+        {"name": "demo.rare"},
+        which="rare ones",
+        by=Actor("ana", Via.CONSOLE),
+    )
 
     def costs() -> dict[str, int]:
         (waiting,) = put(tenant_a, queue="page")
-        (going,) = Sweep.objects.order_by("pk").values_list("pk", flat=True)[:1]
-        addresses = [*PAGES, page(waiting), f"{DEAD_LETTERS}sweeps/{going}/"]
-        return {
+        addresses = [*PAGES, page(waiting), f"{DEAD_LETTERS}sweeps/{going.pk}/"]
+        step = {"a step": cost_of(lambda: sweeps.step(going.pk))}
+        return step | {
             address.replace(str(waiting), "waiting"): cost_of(lambda at=address: see(operator, at))  # type: ignore[misc]
             for address in addresses
         }
 
-    assert operator.post(f"{DEAD_LETTERS}redrive-all/?name=demo.rare").status_code == 302
     fill(tenant_a, FEW)
     small = costs()
     fill(tenant_a, MANY)

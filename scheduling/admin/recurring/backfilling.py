@@ -17,7 +17,8 @@ from scheduling.admin.recurring.found import found
 from scheduling.admin.recurring.record import record
 from scheduling.admin.recurring.zoned import zone_called
 from scheduling.admin.site import console
-from scheduling.admin.words import counted, exact
+from scheduling.admin.words import exact
+from scheduling.counts import counted
 from scheduling.errors import InvalidTask, RentrollError
 from scheduling.ledger import Backfilled
 from scheduling.models import RecurringTask

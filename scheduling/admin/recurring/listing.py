@@ -1,6 +1,6 @@
 """The list of recurring tasks: newest first, by cursor, each with the strip of its latest ticks."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 from uuid import UUID
 
 from django.contrib import admin
@@ -22,6 +22,7 @@ from scheduling.admin.recurring.strip import strips
 from scheduling.admin.recurring.zoned import zone_called
 from scheduling.admin.site import console
 from scheduling.models import RecurringTask
+from scheduling.models.recurring import RecurringTaskQuerySet
 
 WALK = 5_000
 """Rows that one page looks at, at most, when no index leads to what is asked for."""
@@ -37,7 +38,7 @@ class StandingFilter(ChoiceFilter):
             case None:
                 return queryset
             case Standing.DISABLED:
-                return queryset.exclude(disabled_reason="")
+                return cast("RecurringTaskQuerySet", queryset).disabled()
             case Standing.PAUSED:
                 return queryset.filter(paused=True, disabled_reason="")
             case Standing.OVER:

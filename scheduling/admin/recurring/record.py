@@ -4,7 +4,8 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from scheduling.admin import audit
+from scheduling import audit
+from scheduling.admin.audit import operator
 from scheduling.admin.recurring.access import Act
 from scheduling.models import OperatorAction, RecurringTask
 
@@ -14,4 +15,4 @@ def record(
 ) -> OperatorAction:
     """In the same words as what is done over the API."""
     what = f"recurring task {row.name}"
-    return audit.record(audit.operator(request), act, what, tenant=row.tenant, done=done, **told)
+    return audit.record(operator(request), act, what, tenant=row.tenant, done=done, **told)

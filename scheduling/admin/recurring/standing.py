@@ -43,5 +43,5 @@ def in_words(row: RecurringTask) -> str:
 
 
 def is_overdue(row: RecurringTask, now: datetime) -> bool:
-    """Nobody fires what has come: no worker is alive, or all of them are busy with something else."""
+    """As `RecurringTask.objects.overdue` finds them."""
     return row.fires_at is not None and now - row.fires_at > PUNCTUAL

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from scheduling import audit, clock, ledger
+from scheduling import audit, clock, ledger, sweeps
 from tenants.management.plain import TellingCommand, duration
 from tenants.models import Tenant
 
@@ -47,6 +47,7 @@ class Command(TellingCommand):
             pass
         while audit.prune():
             pass
+        sweeps.prune(before=before)
         if options["json"]:
             self.tell_as_json({"pruned": pruned})
 

@@ -1,4 +1,7 @@
-"""What there is among the dead letters that match: how many, and of what. Never more than a bounded part is read."""
+"""What there is among the dead letters that match: how many, of what, and why some are left.
+
+Never more than a bounded part is read.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,9 +12,12 @@ from uuid import UUID
 
 from django.db.models import Count, Max, QuerySet
 
-from scheduling.admin.words import counted
+from scheduling.counts import counted
+from scheduling.errors import Overloaded
+from scheduling.ledger import Full
 from scheduling.models import Task
 from scheduling.models.written import ErrorClass
+from tenants.models import Tenant
 
 MOST_COUNTED = 10_000
 """Dead letters, the newest, that are looked at."""
@@ -92,3 +98,10 @@ class Found:
         """The newest that is not looked at any more. None: all are."""
         ids = self.among.select_related(None).order_by("-pk").values_list("pk", flat=True)
         return next(iter(ids[MOST_COUNTED : MOST_COUNTED + 1]), None)
+
+
+def over(tenant: Tenant, limit: Full) -> str:
+    """Why its dead letters are left as they are."""
+    if isinstance(limit, Overloaded):
+        return f"nobody's work is taken now. {limit}".rstrip(".")
+    return f"{tenant.slug} is over its {limit.limit} of {limit.allowed:,}"
