@@ -1,10 +1,9 @@
-"""The kill switch in the console: what is paused, pausing behind a question, resuming in one click."""
+"""The kill switch in the console: what is paused, pausing, and resuming in one click."""
 
 from typing import Any, ClassVar, TypedDict
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
@@ -14,10 +13,13 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from scheduling import clock, ledger
-from scheduling.admin import audit, words
+from scheduling import audit, clock, ledger
+from scheduling.admin import words
+from scheduling.admin.audit import operator
 from scheduling.admin.lists import ReadOnlyAdmin
 from scheduling.admin.site import console
+from scheduling.audit import Actor
+from scheduling.counts import counted
 from scheduling.ledger.values import Receipt
 from scheduling.models import Lane, OperatorAction, Pause
 from tenants.forms import DurationField, TenantField, known_tenants
@@ -49,7 +51,7 @@ class PauseForm(forms.Form):
 
 
 def pause_view(request: HttpRequest) -> HttpResponse:
-    """The form, then the question, then the pause and its receipt."""
+    """The form, then the pause and its receipt. Who would pause everything is asked first."""
     if not request.user.has_perm(PERMISSION):
         raise PermissionDenied
     if request.method != "POST":
@@ -57,9 +59,9 @@ def pause_view(request: HttpRequest) -> HttpResponse:
     form = PauseForm(request.POST)
     if not form.is_valid() or "change" in request.POST:
         return _form_page(request, form)
-    if "confirmed" not in request.POST:
+    if "confirmed" not in request.POST and not any(_scope(form.cleaned_data).values()):
         return _question(request, form)
-    messages.success(request, said(_pause(form, audit.operator(request))))
+    messages.success(request, said(_pause(form, operator(request))))
     return HttpResponseRedirect(reverse("admin:index"))
 
 
@@ -73,7 +75,7 @@ def resume_view(request: HttpRequest, pause_id: int) -> HttpResponse:
     if standing is None:
         messages.info(request, "That pause was over already.")
     else:
-        messages.success(request, said(_resume(standing, audit.operator(request))))
+        messages.success(request, said(_resume(standing, operator(request))))
     return HttpResponseRedirect(reverse("admin:index"))
 
 
@@ -98,25 +100,25 @@ def _question(request: HttpRequest, form: PauseForm) -> TemplateResponse:
     return TemplateResponse(request, "admin/confirm_pause.html", context)
 
 
-def _pause(form: PauseForm, by: User) -> Receipt:
+def _pause(form: PauseForm, by: Actor) -> Receipt:
     asked, scope = form.cleaned_data, _scope(form.cleaned_data)
     with transaction.atomic():
         receipt = ledger.pause(
-            **scope, reason=asked["reason"], duration=asked["duration"], by=by.get_username()
+            **scope, reason=asked["reason"], duration=asked["duration"], by=by.name
         )
         record(by, "pause", scope, receipt, asked["reason"])
     return receipt
 
 
-def _resume(pause: Pause, by: User) -> Receipt:
+def _resume(pause: Pause, by: Actor) -> Receipt:
     scope = Scope(tenant=pause.tenant, queue=pause.queue, name=pause.name)
     with transaction.atomic():
-        receipt = ledger.resume(**scope, by=by.get_username())
+        receipt = ledger.resume(**scope, by=by.name)
         record(by, "resume", scope, receipt)
     return receipt
 
 
-def record(by: User, verb: str, scope: Scope, receipt: Receipt, reason: str = "") -> None:
+def record(by: Actor, verb: str, scope: Scope, receipt: Receipt, reason: str = "") -> None:
     audit.record(
         by,
         verb,
@@ -153,7 +155,7 @@ def lasts(receipt: Receipt) -> str:
 
 
 def running(receipt: Receipt) -> str:
-    return f"{words.counted(receipt.in_flight, 'task')} in flight."
+    return f"{counted(receipt.in_flight, 'task')} in flight."
 
 
 @admin.register(Pause, site=console)

@@ -59,22 +59,20 @@ def test_an_expired_pause_is_not_shown(operator: Client) -> None:
     assert "Paused:" not in text_of(operator.get("/admin/"))
 
 
-def test_the_form_asks_before_anything_is_paused(operator: Client, tenant_a: Tenant) -> None:
+def test_the_form_asks_before_everything_is_paused(operator: Client, tenant_a: Tenant) -> None:
     put(tenant_a)
     take(1)
-    answer = text_of(
-        operator.post(ADD, {"tenant": "tenant-a", "reason": "fire drill", "duration": "10m"})
-    )
-    assert "Pause tenant tenant-a?" in answer
+    answer = text_of(operator.post(ADD, {"reason": "fire drill", "duration": "10m"}))
+    assert "Pause everything?" in answer
     assert "fire drill" in answer
     assert "10 min" in answer
     assert "1: they finish" in answer
     assert not Pause.objects.exists()
 
 
-def test_confirmed_it_pauses_and_gives_a_receipt(operator: Client, tenant_a: Tenant) -> None:
+def test_a_part_is_paused_at_once_with_a_receipt(operator: Client, tenant_a: Tenant) -> None:
     asked = {"tenant": "tenant-a", "queue": "mail", "reason": "fire drill", "duration": "10m"}
-    answer = operator.post(ADD, {**asked, "confirmed": "1"}, follow=True)
+    answer = operator.post(ADD, asked, follow=True)
 
     pause = Pause.objects.get()
     assert (pause.tenant, pause.queue, pause.name) == (tenant_a, "mail", "")
@@ -118,9 +116,9 @@ def test_a_wrong_form_says_what_is_wrong(
     assert not Pause.objects.exists()
 
 
-def test_the_question_tells_of_a_wider_pause_that_stands(operator: Client) -> None:
+def test_the_question_tells_of_a_pause_that_stands(operator: Client) -> None:
     ledger.pause(reason="migration", by="bo")
-    answer = operator.post(ADD, {"queue": "mail", "reason": "fire drill"})
+    answer = operator.post(ADD, {"reason": "fire drill"})
     assert "everything is paused already: migration" in text_of(answer)
 
 
