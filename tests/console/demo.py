@@ -157,7 +157,7 @@ class Demo:
         error, message, name = known[0] if known else ERRORS[0]
         function = name.split(".")[1]
         traceback = TRACEBACK.format(function=function, error=error, message=message)
-        is_final = error == "MissingVatId" or claim.attempt >= claim.max_attempts
+        is_final = error == "MissingVatId"
         failure = Failure(error, message, traceback)
         return Fail(failure, None if is_final else timedelta(seconds=self.chance.uniform(2, 12)))
 
