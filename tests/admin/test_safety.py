@@ -7,9 +7,10 @@ from html.parser import HTMLParser
 import pytest
 from django.contrib.staticfiles import finders
 from django.test import Client
+from pytest_django import DjangoAssertNumQueries
 
 from scheduling import clock, ledger
-from scheduling.models import RecurringTask, Task
+from scheduling.models import OperatorAction, RecurringTask, Task
 from tenants.models import ApiToken, Tenant
 from tests.admin.kit import (
     DEAD_LETTERS,
@@ -27,6 +28,7 @@ from tests.ledger.recurring.kit import recurring
 
 pytestmark = pytest.mark.ledger
 
+OF_A_RECURRING_TASK = ("change", "edit", "pause", "resume", "run", "backfill", "delete")
 HOSTILE = "<script>alert('%s')</script><img src=x onerror=alert(1)>"
 
 
@@ -86,7 +88,7 @@ def pages(operator: Client, tenant_a: Tenant) -> dict[str, Page]:
         RECURRING,
         f"{RECURRING}add/?name={HOSTILE % 'name'}",
         f"{RECURRING}preview/?cron={HOSTILE % 'cron'}",
-        *(f"{RECURRING}{recurs.pk}/{what}/" for what in ("change", "edit", "pause", "backfill")),
+        *(f"{RECURRING}{recurs.pk}/{what}/" for what in OF_A_RECURRING_TASK),
         "/admin/tenants/tenant/",
         f"/admin/tenants/tenant/{tenant_a.pk}/change/",
         "/admin/tenants/apitoken/",
@@ -94,7 +96,6 @@ def pages(operator: Client, tenant_a: Tenant) -> dict[str, Page]:
         "/admin/tenants/apitoken/add/",
         "/admin/scheduling/workerprocess/",
         "/admin/scheduling/lane/",
-        "/admin/scheduling/operatoraction/",
     ]
     loaded = {address: operator.get(address) for address in addresses}
     loaded["confirm pause"] = operator.post(f"{PAUSES}add/", {"reason": HOSTILE % "why"})
@@ -107,12 +108,26 @@ def pages(operator: Client, tenant_a: Tenant) -> dict[str, Page]:
     loaded["token issued"] = operator.post(
         "/admin/tenants/apitoken/add/", {"name": HOSTILE % "new", "scopes": ["read"]}
     )
-    loaded["audit"] = operator.get("/admin/scheduling/operatoraction/")
+    latest = OperatorAction.objects.order_by("-pk")[0]
+    for audit in ("", f"{latest.pk}/change/"):
+        address = f"/admin/scheduling/operatoraction/{audit}"
+        loaded[address] = operator.get(address)
     return loaded
 
 
 def test_every_page_is_served(pages: dict[str, Page]) -> None:
     assert {response.status_code for response in pages.values()} == {200}
+
+
+def test_every_page_takes_few_queries(
+    operator: Client,
+    pages: dict[str, Page],
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    for address in pages:
+        if address.startswith("/"):
+            with django_assert_max_num_queries(15, info=address):
+                operator.get(address)
 
 
 def test_nothing_stored_becomes_markup(pages: dict[str, Page]) -> None:
