@@ -28,6 +28,8 @@ AXE = {
     "resultTypes": ["violations"],
     "preload": False,
 }  # it would put styles into the page to read them
+COLOURS = "color-contrast"
+"""The rule that takes axe-core longest."""
 MINDED = ("serious", "critical")
 """Impacts of violations that fail a test."""
 
@@ -94,6 +96,11 @@ class Watch:
         page.on("pageerror", self._raised)
         page.on("request", self._asked)
 
+    def leave(self, page: Page) -> None:
+        page.remove_listener("console", self._said)
+        page.remove_listener("pageerror", self._raised)
+        page.remove_listener("request", self._asked)
+
     def expect(self, text: str) -> None:
         """A fault with that text in it is what this test is about, such as `403 (Forbidden)`."""
         self.expected.append(text)
@@ -115,15 +122,28 @@ class Watch:
 
 
 def barriers(page: Page) -> list[str]:
-    """What keeps people from using the page as it stands, by axe-core: only what it minds much."""
+    """What keeps people from using the page as it stands, by axe-core: only what it minds much.
+
+    A theme changes colours and nothing else, and a narrow screen everything else: each is asked for that, and
+    only who looks in the light on a wide one for all of it.
+    """
     page.evaluate(AXE_SCRIPT)
-    found: list[dict[str, Any]] = page.evaluate("options => axe.run(options)", AXE)["violations"]
+    options = AXE | {"rules": {COLOURS: {"enabled": not _is_narrow(page)}}}
+    if page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches"):
+        options |= {"runOnly": [COLOURS]}
+    found: list[dict[str, Any]] = page.evaluate("options => axe.run(options)", options)[
+        "violations"
+    ]
     return [
         f"{one['impact']}: {one['id']} at {node['target']}: {node['failureSummary']}"
         for one in found
         if one["impact"] in MINDED
         for node in one["nodes"]
     ]
+
+
+def _is_narrow(page: Page) -> bool:
+    return (page.viewport_size or {"width": 0})["width"] <= PHONE.width
 
 
 def sideways(page: Page) -> int:

@@ -10,6 +10,8 @@ no serious barrier (axe-core), nor be wider than its screen, as it stands at the
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from typing import Any, cast
 
 import pytest
@@ -17,12 +19,13 @@ from django.conf import settings
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.test.testcases import LiveServerThread
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, Page
 
 from tests.console.browser import CHROMIUM, LIGHT, Look, Watch, barriers, chromium, sideways, window
 from tests.console.roles import PERMISSIONS
 
 As = Callable[[str], Page]
+BLANK = "about:blank"
 
 
 @pytest.hookimpl(trylast=True)  # after the order was shuffled
@@ -66,31 +69,49 @@ def look() -> Look:
     return LIGHT
 
 
-@pytest.fixture
-def context(
-    browser: Browser, site: str, look: Look, transactional_db: None
-) -> Iterator[BrowserContext]:
-    with window(browser, look, site) as context:
-        yield context
+@pytest.fixture(scope="session")
+def windows(browser: Browser, site: str) -> Iterator[Callable[[Look], Page]]:
+    """One for each look, which has our static files in its cache from the second test on."""
+    with ExitStack() as opened:
+
+        @cache
+        def of(look: Look) -> Page:
+            return opened.enter_context(window(browser, look, site)).new_page()
+
+        yield of
 
 
 @pytest.fixture
-def watch(context: BrowserContext, site: str) -> Iterator[Watch]:
-    """Every page of the test is watched. What it did that it must not fails the test at its end."""
+def watch(site: str) -> Iterator[Watch]:
+    """The page of the test is watched. What it did that it must not fails the test at its end."""
     watch = Watch(site)
-    context.on("page", watch.over)
     yield watch
     assert not watch.faults, "\n".join(watch.faults)
 
 
 @pytest.fixture
-def page(context: BrowserContext, watch: Watch) -> Iterator[Page]:
-    """The browser of somebody who is not signed in."""
-    page = context.new_page()
+def page(
+    windows: Callable[[Look], Page], look: Look, watch: Watch, transactional_db: None
+) -> Iterator[Page]:
+    """The browser of somebody who is not signed in, and never was."""
+    page = windows(look)
+    watch.over(page)
     yield page
-    if page.url != "about:blank":
-        assert not (found := barriers(page)), "\n\n".join(found)
-        assert not sideways(page), f"{page.url} is {sideways(page)} pixels too wide"
+    try:
+        if page.url != BLANK:
+            assert not (found := barriers(page)), "\n\n".join(found)
+            assert not sideways(page), f"{page.url} is {sideways(page)} pixels too wide"
+    finally:
+        forget(page, watch)
+
+
+def forget(page: Page, watch: Watch) -> None:
+    """Leave nothing for the next test: no page that asks for news, nothing chosen, and nobody signed in."""
+    watch.leave(page)
+    if page.url != BLANK:
+        page.evaluate("localStorage.clear()")
+    page.goto(BLANK)
+    page.context.clear_cookies()
 
 
 @pytest.fixture
