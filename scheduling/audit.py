@@ -75,4 +75,6 @@ def prune(*, before: datetime | None = None, limit: int = 1000) -> int:
 
 
 def _cut(text: str, longest: int) -> str:
+    """As the ledger takes it: PostgreSQL has no text with NUL in it."""
+    text = text.replace("\x00", "\ufffd")
     return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -22,7 +22,7 @@ from scheduling.ledger import wake
 from scheduling.ledger.dialects import dialect
 from scheduling.letters import Found, over
 from scheduling.models import OperatorAction, Sweep, Task
-from scheduling.narrowing import narrowed
+from scheduling.narrowing import COLUMNS, narrowed
 from tenants.models import Tenant
 
 STEP = 100
@@ -34,6 +34,8 @@ MOST_SAVED_UP = timedelta(seconds=10)
 TENANTS_TOLD = 20
 
 INSTANTS = ("finished_after", "finished_before")
+PARTS = frozenset({"tenant", "ids", *COLUMNS})
+"""What can be asked for."""
 
 
 def begin(
@@ -71,7 +73,12 @@ def begin(
 
 
 def found(asked: Mapping[str, Any]) -> Found:
-    """The dead letters that are asked for, as they are by now."""
+    """The dead letters that are asked for, as they are by now.
+
+    ValueError for a part that is none of `PARTS`: without it more would match than was meant.
+    """
+    if strange := asked.keys() - PARTS:
+        raise ValueError(f"Dead letters cannot be asked for by {', '.join(sorted(strange))}.")
     tasks, tenant = Task.objects.without_blobs().dead(), None
     if "tenant" in asked:
         tenant = Tenant.objects.filter(slug=asked["tenant"]).first()
@@ -92,13 +99,14 @@ def step(sweep_id: int, *, now: datetime | None = None) -> bool:
     """The next few of it; whether it is worth while to go on at once. One transaction, with its part of the record.
 
     False as well while somebody else is at it (on PostgreSQL; on SQLite they wait for each other), while its
-    rate allows nothing, and while the ledger has no room.
+    rate allows nothing, while the ledger has no room, and when only a newer release knows what it asks for.
     """
     with transaction.atomic():
         mine = Sweep.objects.under_way().filter(pk=sweep_id).select_for_update(skip_locked=True)
         sweep = next(iter(mine), None)
-        most = _allowance(sweep, now or dialect().now()) if sweep else 0
-        if sweep is None or not most:
+        if sweep is None or sweep.asked.keys() - PARTS:
+            return False
+        if not (most := _allowance(sweep, now or dialect().now())):
             return False
         _step(sweep, most)
         _save(sweep)

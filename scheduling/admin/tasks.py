@@ -32,6 +32,7 @@ from scheduling.admin.task_list import OperatedAdmin
 from scheduling.models import OperatedTask, OperatorAction, Task
 from scheduling.sentences import sentence
 from scheduling.states import TaskState
+from tenants.models import Tenant
 
 ACTIONS_SHOWN = 20
 
@@ -113,7 +114,10 @@ class TaskAdmin(PageAdmin[Task], OperatedAdmin):
         standing = _standing(_found(str(task_id)), now)
         if request.GET.get("seen") != standing["version"]:
             return whole_page()
-        return TemplateResponse(request, "admin/task_standing.html", {"now": now} | standing)
+        tenants = self.admin_site.get_model_admin(Tenant)
+        may_see_tenants = tenants.has_view_or_change_permission(request)
+        context = {"now": now, "may_see_tenants": may_see_tenants} | standing
+        return TemplateResponse(request, "admin/task_standing.html", context)
 
 
 def _standing(task: Task, now: datetime) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from scheduling.ledger import paces, storage, totals
 from scheduling.ledger.dialects import FIGURES, dialect
 from scheduling.ledger.kill_switch import KillSwitch
 from scheduling.models import Lane, Lease, Pause, Schedule, Task, WorkerProcess
-from scheduling.models.worker import SILENT_AFTER
 from scheduling.spread import Spread
 from scheduling.states import Readiness
 from tenants.models import Tenant
@@ -109,7 +108,7 @@ class Survey:
     @property
     def alive(self) -> list[WorkerProcess]:
         """Workers that have said so lately."""
-        return [one for one in self.workers if self.now - one.seen_at <= SILENT_AFTER]
+        return [one for one in self.workers if not one.is_silent(self.now)]
 
     @property
     def is_all_paused(self) -> bool:

@@ -199,3 +199,9 @@ def test_the_way_back_leads_to_this_site_only(operator: Client, tenant_a: Tenant
     for back, leads_to in (("https://evil.example/", TASKS), (page(ids[0]), page(ids[0]))):
         posted = {"task": ids, "confirmed": "1", "back": back}
         assert operator.post(f"{TASKS}cancel/", posted)["Location"] == leads_to
+
+
+def test_whatever_is_given_for_a_reason_is_on_record(operator: Client, tenant_a: Tenant) -> None:
+    """PostgreSQL takes no NUL."""
+    operate(operator, "cancel", put(tenant_a), reason="out\x00age")
+    assert OperatorAction.objects.get().reason == "out\ufffdage"

@@ -44,6 +44,19 @@ def test_it_works_one_off_step_by_step(
     assert sweeper.due_at == pytest.approx(moved_clock.seconds + PERIOD)
 
 
+def test_what_only_a_newer_release_can_ask_for_is_left_to_it(
+    sweeper: Sweeper, tenant_a: Tenant
+) -> None:
+    """Without that part, everything would match."""
+    bury(tenant_a, 3)
+    with pytest.raises(ValueError, match="cannot be asked for by colour"):
+        begin(colour="red")
+    begin()
+    Sweep.objects.update(asked={"colour": "red"})
+    sweeper.run()
+    assert Task.objects.dead().count() == 3
+
+
 def test_each_has_its_turn_however_many_another_has_to_do(
     sweeper: Sweeper, tenant_a: Tenant
 ) -> None:
