@@ -19,7 +19,7 @@ OVER_SHARE = 1.5
 OVER_SHARE_BY = 2
 """Tasks at least: of a few slots any task is a large share."""
 
-OFTEN_FAILED = 0.25
+OFTEN_FAILED = 0.2
 """Of the attempts of the last hour that ended."""
 OFTEN_FAILED_BY = 10
 """Attempts at least: one of three is bad luck."""

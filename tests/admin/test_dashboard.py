@@ -230,9 +230,9 @@ def test_lost_leases_and_stale_writes_of_late_are_told(tenant_a: Tenant) -> None
 def test_who_fails_often_is_named_and_comes_first(tenant_a: Tenant, tenant_b: Tenant) -> None:
     worker()
     bury(tenant_b, 9)
-    assert "25% or more" not in " ".join(texts())
+    assert "20% or more" not in " ".join(texts())
     bury(tenant_b, 1)
-    assert texts() == ["25% or more of the attempts of the last hour failed: tenant-b."]
+    assert texts() == ["20% or more of the attempts of the last hour failed: tenant-b."]
     assert read().tenants[0].tenant == tenant_b
 
 
