@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker
 
 from scheduling import tables
 from scheduling.ledger import check
 from tenants.models import Tenant
+from tests import emptying
 from tests.installation import Installation, empty_postgres
 
 if settings.DATABASES["default"]["ENGINE"] != "scheduling.sqlite":
@@ -22,6 +24,13 @@ if settings.DATABASES["default"]["ENGINE"] != "scheduling.sqlite":
 def django_db_keepdb() -> bool:
     """Drop nothing at the end: the folder that holds the database goes as a whole, server and all."""
     return True
+
+
+@pytest.fixture(scope="session", autouse=True)
+def empty_quickly() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", emptying.empty)
+        yield
 
 
 @pytest.fixture(scope="session")
