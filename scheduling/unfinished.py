@@ -45,15 +45,25 @@ class Unfinished:
         return ids
 
     def newest(self, below: UUID | None, most: int) -> list[UUID]:
-        """So many ids of whatever waits, or runs, from the newest on. Everybody's: that is the order of their key."""
-        table = Lease.objects if self.state == TaskState.RUNNING else Schedule.objects
-        rows = table.order_by("-pk")
-        for ceiling in (below, self.ceiling):
-            if ceiling is not None:
-                rows = rows.filter(pk__lt=ceiling)
-        if self.lowest is not None:
-            rows = rows.filter(pk__gte=self.lowest)
-        return list(rows.values_list("pk", flat=True)[:most])
+        """So many ids from the newest on, among which are all of that state that are as new."""
+        ids: list[UUID] = []
+        for rows in self._tables_by_age():
+            for ceiling in (below, self.ceiling):
+                if ceiling is not None:
+                    rows = rows.filter(pk__lt=ceiling)
+            if self.lowest is not None:
+                rows = rows.filter(pk__gte=self.lowest)
+            ids += rows.order_by("-pk").values_list("pk", flat=True)[:most]
+        return sorted(ids, reverse=True)[:most]
+
+    def _tables_by_age(self) -> list[QuerySet[Any]]:
+        """Of which the newest rows can be had: all that waits or runs, by its key; what is not due, lane by lane."""
+        if self.state == TaskState.RUNNING:
+            return [Lease.objects.all()]
+        lanes = list(self._by_lane())
+        if self.state == SCHEDULED and all(is_one_lane for _, is_one_lane in lanes):
+            return [schedules.filter(readiness=Readiness.NOT_DUE) for schedules, _ in lanes]
+        return [Schedule.objects.all()]
 
     def _parts(self) -> Iterator[QuerySet[Any]]:
         if self.state == TaskState.RUNNING:

@@ -73,6 +73,7 @@ def test_what_is_not_over_fills_its_page_however_much_is_newer(
     say(take(2, queues=["rare"], now=now), failing(retry_in=timedelta(hours=1)), now=now)
     take(1, queues=["rare"], now=now)
     put(tenant_a, 3, queue="rare", due_at=now + timedelta(hours=1), now=now)
+    put(tenant_a, 2 * FEW, queue="later", due_at=now + timedelta(hours=1), now=now)
     put(tenant_a, MANY, now=now)
     run(take(MANY, queues=["default"], now=now), now=now)
     put(tenant_b, 2 * FEW, now=now)
@@ -82,12 +83,15 @@ def test_what_is_not_over_fills_its_page_however_much_is_newer(
         first = client.get("/v1/tasks", query).json()
         assert len(first["tasks"]) == min(count, 2), state
         assert bool(first["next"]) is (count > 2), state
+    said = client.get("/v1/tasks", {"state": "scheduled", "queue": "later", "limit": 2}).json()
+    assert (len(said["tasks"]), bool(said["next"])) == (2, True)
     if not is_operator:
         ledger.cancel(put(tenant_a, now=now), now=now)
         put(tenant_a, 2 * FEW, now=now)
         said = client.get("/v1/tasks", {"state": "cancelled"}).json()
         assert (len(said["tasks"]), said["next"]) == (1, None)
-    said = client.get("/v1/tasks", {"state": "scheduled", "name": "demo.rare"}).json()
+    query = {"state": "scheduled", "queue": "rare", "name": "demo.rare"}
+    said = client.get("/v1/tasks", query).json()
     assert said == {"tasks": [], "next": None}
 
 
