@@ -83,7 +83,8 @@ def test_what_is_not_over_fills_its_page_however_much_is_newer(
         first = client.get("/v1/tasks", query).json()
         assert len(first["tasks"]) == min(count, 2), state
         assert bool(first["next"]) is (count > 2), state
-    said = client.get("/v1/tasks", {"state": "scheduled", "queue": "later", "limit": 2}).json()
+    query = {"state": "scheduled", "queue": "later", "limit": 2}
+    said = client.get("/v1/tasks", query).json()
     assert (len(said["tasks"]), bool(said["next"])) == (2, True)
     if not is_operator:
         ledger.cancel(put(tenant_a, now=now), now=now)
