@@ -27,6 +27,7 @@ class Asked(TypedDict, total=False):
     timeout_seconds: float | None
     deadline: datetime | str | None
     idempotency_key: str | None
+    label: str | None
 
 
 def new_task(
@@ -69,6 +70,7 @@ def new_task(
             _in_words(given) if given else "",
         ),
         trace_context=trace_context,
+        label=given.get("label", task.label),
     )
 
 

@@ -37,6 +37,8 @@ class LedgerTask(Task):
     """Whose it is, as a row or a slug. None: the tenant acted for, or the DEFAULT_TENANT."""
     idempotency_key: str | None = None
     """Enqueueing again under the same key gives the first task back, if it asks for the same."""
+    label: str | None = None
+    """By which a person finds it again, such as `order 4711`. Several tasks may have the same."""
 
     def __post_init__(self) -> None:
         if get_func_args(self.func)[:1] == ["context"]:
@@ -50,6 +52,7 @@ class LedgerTask(Task):
             deadline=self.deadline,
             backoff=self.backoff,
             idempotency_key=self.idempotency_key,
+            label=self.label,
         )
         registry.add(self)
 
@@ -71,6 +74,7 @@ class LedgerTask(Task):
         deadline: datetime | timedelta | None = None,
         tenant: Tenant | str | None = None,
         idempotency_key: str | None = None,
+        label: str | None = None,
     ) -> Self:
         """A copy with the options given; None leaves one as it is. A timedelta of `run_after` counts from now."""
         if isinstance(run_after, timedelta):
@@ -85,6 +89,7 @@ class LedgerTask(Task):
             "deadline": deadline,
             "tenant": tenant,
             "idempotency_key": idempotency_key,
+            "label": label,
         }
         changed: dict[str, Any] = {name: one for name, one in asked.items() if one is not None}
         if not STOCK.isdisjoint(changed):
@@ -94,6 +99,7 @@ class LedgerTask(Task):
             timeout=timeout,
             deadline=deadline,
             idempotency_key=idempotency_key,
+            label=label,
         )
         return self._copy_with(changed)
 

@@ -13,9 +13,12 @@ PRIORITY_MIN, PRIORITY_MAX = -100, 100
 ATTEMPTS_MAX = 32_767
 TIMEOUT_SECONDS_MAX = 24 * 3600
 IDEMPOTENCY_KEY_LENGTH_MAX = 255
+LABEL_LENGTH_MAX = 200
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*", re.ASCII)
 _PRINTABLE = re.compile(r"[\x20-\x7e]+", re.ASCII)
+_BEYOND_A_LINE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""Control characters, separators of lines, and halves of surrogate pairs, which no database stores."""
 
 
 def name_fault(value: object) -> str | None:
@@ -48,6 +51,15 @@ def idempotency_key_fault(value: object) -> str | None:
     return _length_fault(value, IDEMPOTENCY_KEY_LENGTH_MAX)
 
 
+def label_fault(value: object) -> str | None:
+    """It is found again by its exact text, so it has nothing at its ends that nobody sees."""
+    if not isinstance(value, str) or _BEYOND_A_LINE.search(value):
+        return "must be one line of text, without control characters"
+    if not value or value != value.strip():
+        return "must not be empty, and neither begin nor end with white space"
+    return _length_fault(value, LABEL_LENGTH_MAX)
+
+
 def timeout_fault(value: object) -> str | None:
     if not isinstance(value, timedelta):
         return "must be a timedelta"
@@ -77,6 +89,7 @@ RULES: dict[str, Callable[[object], str | None]] = {
     "deadline": deadline_fault,
     "backoff": backoff_fault,
     "idempotency_key": idempotency_key_fault,
+    "label": label_fault,
 }
 """By the names that `@task` and the API give them."""
 

@@ -85,7 +85,7 @@ def found(asked: Mapping[str, Any]) -> Found:
         tasks = tasks.filter(tenant=tenant) if tenant else tasks.none()
     if "ids" in asked:
         tasks = tasks.filter(pk__among=asked["ids"])
-    wanted = narrowed(tasks, asked, dialect().now(), tenant=tenant)
+    wanted = narrowed(tasks, asked, dialect().now(), tenant=tenant, by_label=False)
     return Found(wanted.tasks, wanted.tasks if wanted.among is None else wanted.among)
 
 

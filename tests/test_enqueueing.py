@@ -61,6 +61,7 @@ def test_what_is_not_asked_for_is_as_declared() -> None:
         "idempotency_key": None,
         "fingerprint": None,
         "trace_context": None,
+        "label": None,
     }
 
 
@@ -73,10 +74,12 @@ def test_what_is_asked_for_comes_first() -> None:
         timeout_seconds=0.5,
         deadline=NOW + 3 * HOUR,
         idempotency_key="order-1",
+        label="Auftrag für Zürich 4711",
     )
     assert (asked.queue, asked.priority, asked.max_attempts) == ("post", 0, 1)
     assert (asked.due_at, asked.deadline) == (NOW + HOUR, NOW + 3 * HOUR)
     assert (asked.timeout_seconds, asked.idempotency_key) == (0.5, "order-1")
+    assert asked.label == "Auftrag für Zürich 4711"
 
 
 def test_a_delay_is_due_later() -> None:
@@ -111,6 +114,16 @@ def test_a_delay_asked_for_replaces_the_instant_of_a_copy() -> None:
         ("deadline", NOW - timedelta(seconds=1)),
         ("idempotency_key", ""),
         ("idempotency_key", "a\nb"),
+        ("label", ""),
+        ("label", " a"),
+        ("label", "a\u00a0"),
+        ("label", "a\0b"),
+        ("label", "a\nb"),
+        ("label", "a\u2028b"),
+        ("label", "a\x9fb"),
+        ("label", "\ud800"),
+        ("label", "x" * 201),
+        ("label", 4711),
     ],
 )
 def test_an_option_out_of_range_is_refused_by_its_field(field: str, value: Any) -> None:
@@ -162,6 +175,7 @@ class TestFingerprint:
             {"max_attempts": 2},
             {"timeout_seconds": 1},
             {"deadline": NOW + HOUR},
+            {"label": "order 4711"},
         ],
     )
     def test_another_request_has_another_one(self, other: dict[str, Any]) -> None:

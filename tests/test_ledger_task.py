@@ -55,10 +55,16 @@ def test_a_first_parameter_called_context_is_the_context() -> None:
 def test_using_changes_what_is_given_and_nothing_else() -> None:
     later = datetime(2027, 1, 4, tzinfo=UTC)
     copy = declared.using(
-        tenant="globex", idempotency_key="a", max_attempts=1, run_after=later, queue_name="post"
+        tenant="globex",
+        idempotency_key="a",
+        label="order 4711",
+        max_attempts=1,
+        run_after=later,
+        queue_name="post",
     )
     assert isinstance(copy, LedgerTask)
     assert (copy.tenant, copy.idempotency_key, copy.max_attempts) == ("globex", "a", 1)
+    assert (copy.label, plain.using(label="order 4711").label) == ("order 4711", "order 4711")
     assert (copy.run_after, copy.queue_name) == (later, "post")
     assert (copy.priority, copy.backoff, copy.timeout) == (5, delay, declared.timeout)
     assert declared.using() == declared
@@ -88,6 +94,9 @@ def test_using_changes_what_is_given_and_nothing_else() -> None:
         ("idempotency_key", ""),
         ("idempotency_key", "ü"),
         ("idempotency_key", "x" * 256),
+        ("label", ""),
+        ("label", "a\0"),
+        ("label", "x" * 201),
     ],
 )
 def test_an_option_no_attempt_could_be_made_with_is_refused_by_name(
@@ -100,6 +109,8 @@ def test_an_option_no_attempt_could_be_made_with_is_refused_by_name(
 def test_a_copy_is_held_to_the_same_rules() -> None:
     with pytest.raises(InvalidDeclaration, match="max_attempts: must be a whole number from 1"):
         plain.using(max_attempts=-1)
+    with pytest.raises(InvalidDeclaration, match="label: must be one line of text"):
+        plain.using(label="order\n4711")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from scheduling.admin.filters import (
     DeadReasonFilter,
     DiedFilter,
     ErrorFilter,
+    LabelFilter,
     NameFilter,
     QueueFilter,
     TenantFilter,
@@ -35,6 +36,8 @@ SWEEPS_SHOWN = 5
 
 
 class DeadLetterChangeList(TaskChangeList):
+    by_label = False  # one leads to the dead letters
+
     def url_for_result(self, result: Model) -> str:
         """A dead letter is a task, and has its page."""
         return reverse("admin:scheduling_task_change", args=[result.pk])
@@ -60,7 +63,15 @@ class DeadLetterChangeList(TaskChangeList):
 class DeadLetterAdmin(OperatedAdmin):
     title = "Dead letters"
     list_display = ("task", "why", "tenant", "queue", "attempted", "died")
-    list_filter = (TenantFilter, NameFilter, ErrorFilter, DeadReasonFilter, QueueFilter, DiedFilter)
+    list_filter = (
+        TenantFilter,
+        NameFilter,
+        ErrorFilter,
+        DeadReasonFilter,
+        QueueFilter,
+        LabelFilter,
+        DiedFilter,
+    )
     list_select_related = ("tenant",)
     actions = ("redrive", "discard")
 

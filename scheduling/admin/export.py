@@ -39,6 +39,7 @@ COLUMNS = (
     "created_at",
     "died_at",
     "idempotency_key",
+    "label",
 )
 FORMULAS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """What a cell begins with that a spreadsheet takes for a formula; the last four are full-width."""
@@ -98,6 +99,7 @@ def row(task: Task) -> Row:
         task.created_at.isoformat(),
         task.finished_at.isoformat() if task.finished_at else None,
         task.idempotency_key,
+        task.label,
     )
     return dict(zip(COLUMNS, values, strict=True))
 

@@ -102,6 +102,11 @@ class NameFilter(ValueFilter):
     parameter_name = asks = "name"
 
 
+class LabelFilter(ValueFilter):
+    title = "label"
+    parameter_name = asks = "label"
+
+
 class ErrorFilter(ValueFilter):
     """The class of the last error, such as `ValueError`."""
 

@@ -22,7 +22,7 @@ from scheduling.narrowing import Narrowed, narrowed
 from tenants.models import Tenant
 
 MOST_WITH_ONE_KEY = 100
-"""Tasks of so many tenants are found by one key."""
+"""Tasks of so many tenants are found by one key, and beside them so many with that text for a label."""
 
 
 class TaskChangeList(CursorChangeList):
@@ -31,6 +31,8 @@ class TaskChangeList(CursorChangeList):
     narrowed: Narrowed
     asked: Mapping[str, Any]
     """As `scheduling.sweeps` takes it."""
+    by_label = True
+    """An index leads from a label to its tasks."""
 
     def get_queryset(
         self, request: HttpRequest, exclude_parameters: list[str | None] | None = None
@@ -44,17 +46,16 @@ class TaskChangeList(CursorChangeList):
         slug = self.params.get("tenant", "").replace("\x00", "\ufffd")
         tenant = Tenant.objects.filter(slug=slug).first() if slug else None
         self.asked = asked | ({"tenant": slug} if slug else {})
-        self.narrowed = narrowed(tasks, asked, clock.now(), tenant=tenant)
+        self.narrowed = narrowed(tasks, asked, clock.now(), tenant=tenant, by_label=self.by_label)
         return self.narrowed.tasks
 
     def _found(self, tasks: TaskQuerySet, term: str, asked: dict[str, Any]) -> TaskQuerySet:
-        """That task, or those under that key; if there is none, those of that name."""
+        """That task, or those under that key; if there is none, those of that label, or else of that name."""
         if ids := _ids(term):
             asked["ids"] = ids
             return tasks.filter(pk__among=ids)
-        if asked.setdefault("name", term) != term:
-            return tasks.none()
-        return tasks
+        part = "label" if Task.objects.filter(label=term).exists() else "name"
+        return tasks if asked.setdefault(part, term) == term else tasks.none()
 
     def get_results(self, request: HttpRequest) -> None:
         cursor = self.cursor(request)
@@ -73,14 +74,17 @@ def _ids(term: str) -> list[UUID]:
         if ids := list(Task.objects.filter(pk=UUID(term)).values_list("pk", flat=True)):
             return ids
     found = Task.objects.filter(tenant__in=Tenant.objects.values("pk"), idempotency_key=term)
-    return list(found.values_list("pk", flat=True)[:MOST_WITH_ONE_KEY])
+    if not (keyed := list(found.values_list("pk", flat=True)[:MOST_WITH_ONE_KEY])):
+        return []
+    labelled = Task.objects.filter(label=term).order_by("-pk").values_list("pk", flat=True)
+    return [*keyed, *labelled[:MOST_WITH_ONE_KEY]]
 
 
 class OperatedAdmin(ReadOnlyAdmin[Task]):
     """Tasks that can be picked, and what can be done to them then."""
 
     search_fields = ("pk",)
-    search_help_text = "A task's id, an idempotency key, or a name: exactly."
+    search_help_text = "A task's id, an idempotency key, a label, or a name: exactly."
     ordering: ClassVar = ["-pk"]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
@@ -130,8 +134,11 @@ class OperatedAdmin(ReadOnlyAdmin[Task]):
 
     @admin.display(description="task")
     def task(self, task: Task) -> SafeString:
-        """Its name, with the id to copy."""
-        return format_html('{}<br><span class="task-id">{}</span>', task.name, task.pk)
+        """Its name, its label if it has one, and the id to copy."""
+        label = (
+            format_html('<br><span class="task-label">{}</span>', task.label) if task.label else ""
+        )
+        return format_html('{}{}<br><span class="task-id">{}</span>', task.name, label, task.pk)
 
     @admin.display(description="created")
     def created(self, task: Task) -> SafeString | str:

@@ -19,6 +19,7 @@ from scheduling.admin import rescheduling, selection, timeline, words
 from scheduling.admin.filters import (
     CreatedFilter,
     ErrorFilter,
+    LabelFilter,
     NameFilter,
     QueueFilter,
     StateFilter,
@@ -43,7 +44,15 @@ class TaskAdmin(PageAdmin[Task], OperatedAdmin):
     page_template = "admin/task.html"
     list_select_related = ("tenant", "schedule")
     list_display = ("task", "phase", "tenant", "queue", "priority", "attempted", "due", "created")
-    list_filter = (StateFilter, TenantFilter, QueueFilter, NameFilter, ErrorFilter, CreatedFilter)
+    list_filter = (
+        StateFilter,
+        TenantFilter,
+        QueueFilter,
+        NameFilter,
+        LabelFilter,
+        ErrorFilter,
+        CreatedFilter,
+    )
     actions = ("cancel", "run_now", "redrive", "discard")
 
     def get_urls(self) -> list[URLPattern]:

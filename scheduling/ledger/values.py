@@ -36,6 +36,7 @@ class NewTask(NamedTuple):
     fingerprint: str | None = None
     """Of the request that carried the key; another task under the same key is refused by it."""
     trace_context: str | None = None
+    label: str | None = None
 
 
 class Accepted(NamedTuple):

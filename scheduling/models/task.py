@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from scheduling.ids import uuid7
 from scheduling.models.written import WrittenJSON
-from scheduling.options import PRIORITY_MAX, PRIORITY_MIN
+from scheduling.options import LABEL_LENGTH_MAX, PRIORITY_MAX, PRIORITY_MIN
 from scheduling.states import DeadReason, TaskState
 from tenants.models import Tenant
 
@@ -62,6 +62,12 @@ class Task(models.Model):
     fingerprint = models.CharField(
         max_length=64, null=True, editable=False, help_text="SHA-256 of the request behind the key."
     )
+    label = models.CharField(
+        max_length=LABEL_LENGTH_MAX,
+        null=True,
+        blank=True,
+        help_text="By which a person finds it again. It means nothing to the ledger.",
+    )
     created_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
     result = WrittenJSON(null=True, blank=True)
@@ -103,6 +109,16 @@ class Task(models.Model):
                 fields=["tenant", "id"],
                 name="task_cancel",
                 condition=Q(cancel_requested_at__isnull=False),
+            ),
+            models.Index(
+                fields=["tenant", "label", "id"],
+                name="task_label",
+                condition=Q(label__isnull=False),
+            ),
+            models.Index(
+                fields=["label", "id"],
+                name="task_label_of_all",
+                condition=Q(label__isnull=False),
             ),
         ]
         constraints: ClassVar = [

@@ -58,10 +58,11 @@ def test_filters_and_chunks_are_obeyed(
 def test_what_a_spreadsheet_would_run_is_text(
     operator: Client, tenant_a: Tenant, cell: str
 ) -> None:
-    bury(tenant_a, name=cell, message=cell)
+    bury(tenant_a, name=cell, message=cell, label=cell)
     (row,) = csv.DictReader(file(operator, "export.csv").splitlines(keepends=True))
     assert row["name"].startswith("'")
     assert row["error_message"].startswith("'")
+    assert row["label"].startswith("'")
 
 
 def test_other_cells_are_left_alone() -> None:

@@ -1,6 +1,7 @@
 """The list of tasks and the page of one."""
 
 import json
+import re
 from datetime import timedelta
 from uuid import uuid4
 
@@ -156,6 +157,34 @@ def test_tasks_are_found_by_their_name_when_no_key_is_like_it(
     assert listed(operator, "?q=invoices.send") != strings([*wanted])
 
 
+def test_tasks_are_found_by_their_label_whosever_they_are(
+    operator: Client, tenant_a: Tenant, tenant_b: Tenant
+) -> None:
+    ids = put(tenant_a, 2, label="order 4711") + put(tenant_b, label="order 4711")
+    put(tenant_b, label="order 47110")
+    put(tenant_b)
+    assert listed(operator, "?q=order 4711") == strings([*reversed(ids)])
+    assert listed(operator, "?q=order 4711&tenant=tenant-a") == strings([*reversed(ids[:2])])
+    assert listed(operator, "?q=order 4711&label=other") == []
+    assert listed(operator, "?label=order 4711&state=succeeded") == []
+
+
+def test_a_key_and_a_label_of_one_text_hide_nothing_of_each_other(
+    operator: Client, tenant_a: Tenant, tenant_b: Tenant
+) -> None:
+    (keyed,) = put(tenant_a, idempotency_key="order-4711", label="order-4711")
+    (labelled,) = put(tenant_b, label="order-4711")
+    assert listed(operator, "?q=order-4711") == strings([labelled, keyed])
+
+
+def test_dead_letters_are_found_by_their_label(operator: Client, tenant_a: Tenant) -> None:
+    (dead,) = bury(tenant_a, label="order 4711")
+    bury(tenant_a)
+    put(tenant_a, label="order 4711")
+    for query in ("?q=order 4711", "?label=order 4711"):
+        assert listed(operator, query, of=DEAD_LETTERS) == [str(dead)]
+
+
 def test_tasks_are_found_by_their_last_error(operator: Client, tenant_a: Tenant) -> None:
     failed = bury(tenant_a)
     put(tenant_a)
@@ -211,6 +240,20 @@ def test_the_page_shows_payload_result_and_key(operator: Client, tenant_a: Tenan
     shown = text_of(operator.get(page(task_id)))
     for part in ('"city": "Zürich"', '"pages": 31', "order-1", "succeeded", "tenant-a"):
         assert part in shown
+
+
+def test_a_label_is_shown_as_text_and_leads_to_the_others_of_its_kind(
+    operator: Client, tenant_a: Tenant
+) -> None:
+    ids = put(tenant_a, 2, label="<b>&amp; 50 % / é")
+    for address in (TASKS, page(ids[0])):
+        assert "&lt;b&gt;&amp;amp; 50 % / é" in operator.get(address).content.decode()
+    (address,) = re.findall(
+        r'class="task-label" href="([^"]+)"', operator.get(page(ids[0])).content.decode()
+    )
+    assert listed(operator, address.removeprefix(TASKS)) == strings([*reversed(ids)])
+    (plain,) = put(tenant_a)
+    assert "task-label" not in operator.get(page(plain)).content.decode()
 
 
 def test_positional_arguments_are_shown_beside_named_ones(

@@ -48,6 +48,7 @@ def test_every_fault_is_told_with_its_index_and_nothing_is_stored(api_a: Api) ->
         17,
         one(idempotency_key="clé"),
         one(tenant=5),
+        one(label="a\tb"),
     )
     assert problem(answer) == (400, "invalid-request")
     told = {(fault["index"], fault["field"]) for fault in answer.json()["errors"]}
@@ -58,6 +59,7 @@ def test_every_fault_is_told_with_its_index_and_nothing_is_stored(api_a: Api) ->
         (3, "task"),
         (4, "idempotency_key"),
         (5, "tenant"),
+        (6, "label"),
     }
     assert not Task.objects.exists()
 

@@ -76,6 +76,7 @@ def test_what_is_not_dead_or_not_ones_own_is_left_alone(
     [
         ({"name": "demo.sleep"}, {"name": "demo.sleep"}),
         ({"queue": "mail"}, {"queue": "mail"}),
+        ({"label": "order 4711"}, {"label": "order 4711"}),
         ({"error_class": "KeyError"}, {"error": "KeyError"}),
     ],
 )

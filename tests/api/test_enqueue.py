@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.ledger]
 REPRESENTATION = {
     "id", "name", "queue", "state", "phase", "priority", "payload", "due_at", "attempt", "max_attempts",
     "generation", "created_at", "finished_at", "result", "error", "dead_reason", "idempotency_key",
+    "label",
 }  # fmt: skip
 
 
@@ -37,12 +38,14 @@ def test_it_is_stored_as_it_was_asked_for(api_a: Api, tenant_a: Tenant) -> None:
         max_attempts=9,
         timeout_seconds=1.5,
         deadline=deadline.isoformat(),
+        label="order 4711",
     ).json()
     task = Task.objects.get()
     assert task.tenant == tenant_a
     assert task.kwargs == accepted["payload"] == {"message": "grüße", "n": [1, 2.5, None, True]}
     assert (task.queue, task.priority, task.max_attempts) == ("mail", 7, 9)
     assert (task.timeout_seconds, task.deadline) == (1.5, deadline)
+    assert accepted["label"] == task.label == "order 4711"
     assert accepted["state"] == accepted["phase"] == "queued"
     assert accepted["attempt"] == accepted["generation"] == 0
 

@@ -124,6 +124,29 @@ def test_a_key_finds_its_task(api_a: Api, api_b: Api, operator: Api, tenant_a: T
     assert ids(api_a, key="k", state="dead") == ids(api_a, key="m") == set()
 
 
+def test_a_label_finds_its_tasks_page_by_page(
+    api_a: Api, operator: Api, tenant_a: Tenant, tenant_b: Tenant
+) -> None:
+    mine = [str(one) for one in reversed(kit.put(tenant_a, 3, label="order 4711"))]
+    kit.put(tenant_a, label="order 47110")
+    kit.put(tenant_a)
+    theirs = [str(one) for one in kit.put(tenant_b, label="order 4711")]
+    address = "/v1/tasks?label=order%204711&limit=2"
+    assert list(pages(api_a, address)) == [mine[:2], mine[2:]]
+    assert list(pages(operator, address)) == [[*theirs, *mine[:1]], mine[1:]]
+    assert ids(api_a, label="order 4711", state="dead") == ids(api_a, label="order") == set()
+
+
+def test_a_label_and_another_filter_narrow_together(api_a: Api, tenant_a: Tenant) -> None:
+    [dead] = kit.put(tenant_a, label="nightly", name="demo.flaky")
+    kit.say(kit.take(), kit.failing(retry_in=None))
+    kit.put(tenant_a, label="nightly")
+    [running] = kit.take()
+    assert ids(api_a, label="nightly", state="dead") == {str(dead)}
+    assert ids(api_a, label="nightly", name="demo.flaky") == {str(dead)}
+    assert ids(api_a, label="nightly", state="running") == {str(running.task_id)}
+
+
 def test_the_end_is_narrowed_to_a_half_open_interval(api_a: Api, tenant_a: Tenant) -> None:
     now = clock.now()
     instants = [now + timedelta(seconds=seconds) for seconds in range(4)]
@@ -136,18 +159,20 @@ def test_the_end_is_narrowed_to_a_half_open_interval(api_a: Api, tenant_a: Tenan
     assert ids(api_a, **query) == {str(one) for one in done[1:3]}
 
 
-@pytest.mark.parametrize("query", ["name=demo.rare", "state=succeeded", "queue=rare"])
+@pytest.mark.parametrize(
+    "query", ["name=demo.rare", "state=succeeded", "queue=rare", "label=often&queue=rare"]
+)
 def test_a_page_looks_so_far_and_no_further_and_the_next_goes_on(
     api_a: Api, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
     monkeypatch.setattr(paging, "WALK", 3)
     monkeypatch.setattr(paging, "ENOUGH", 0)
-    [first] = kit.put(tenant_a, name="demo.rare", queue="rare")
+    [first] = kit.put(tenant_a, name="demo.rare", queue="rare", label="often")
     kit.run(kit.take())
-    kit.put(tenant_a, 7)
-    [last] = kit.put(tenant_a, name="demo.rare", queue="rare")
+    kit.put(tenant_a, 7, label="often")
+    [last] = kit.put(tenant_a, name="demo.rare", queue="rare", label="often")
     kit.run(kit.take(queues=["rare"]))
-    kit.put(tenant_a, 1)
+    kit.put(tenant_a, 1, label="often")
     found = list(pages(api_a, f"/v1/tasks?{query}"))
     assert [task_id for page in found for task_id in page] == [str(last), str(first)]
     assert len(found) > 2
@@ -206,6 +231,9 @@ def test_what_is_not_over_comes_newest_first_and_whole_between_what_others_have_
         ("cursor=%00", "cursor"),
         ("name=%00", "name"),
         ("queue=" + "q" * 101, "queue"),
+        ("label=", "label"),
+        ("label=%00", "label"),
+        ("label=" + "l" * 201, "label"),
         ("created_after=2027-03-28", "created_after"),
         ("created_after=2027-03-28T02:30:00", "created_after"),
         ("created_before=9999-12-31T23:59:59-23:59", "created_before"),

@@ -42,6 +42,7 @@ def test_a_task_is_stored_as_it_was_given(tenant: Tenant) -> None:
         timeout_seconds=2.5,
         deadline=at(3600),
         trace_context="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+        label="Auftrag für Zürich 4711",
     )
     stored = task(task_id)
     assert (stored.tenant, stored.name, stored.queue) == (tenant, "invoices.send", "mail")
@@ -49,6 +50,7 @@ def test_a_task_is_stored_as_it_was_given(tenant: Tenant) -> None:
     assert stored.kwargs == {"später": True}
     assert (stored.priority, stored.max_attempts, stored.timeout_seconds) == (-7, 5, 2.5)
     assert (stored.deadline, stored.created_at) == (at(3600), START)
+    assert stored.label == "Auftrag für Zürich 4711"
     assert stored.trace_context == "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     assert (stored.state, stored.generation, stored.attempts) == (TaskState.QUEUED, 0, 0)
 

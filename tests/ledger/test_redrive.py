@@ -24,7 +24,7 @@ def bury(tenant: Tenant, count: int = 1, **options: Any) -> list[UUID]:
 
 
 def test_a_task_that_used_up_its_allowance_gets_a_fresh_one(tenant_a: Tenant) -> None:
-    (task_id,) = put(tenant_a, max_attempts=3, priority=5)
+    (task_id,) = put(tenant_a, max_attempts=3, priority=5, label="order 4711")
     for _ in range(3):
         say(take(), failing())
     assert task(task_id).state == TaskState.DEAD
@@ -34,6 +34,7 @@ def test_a_task_that_used_up_its_allowance_gets_a_fresh_one(tenant_a: Tenant) ->
     again = task(task_id)
     assert (again.state, again.attempts, again.dead_reason) == (TaskState.QUEUED, 0, None)
     assert (again.generation, again.redriven_from, again.finished_at) == (3, 3, None)
+    assert again.label == "order 4711"
     schedule = Schedule.objects.get(pk=task_id)
     assert (schedule.due_at, schedule.priority) == (at(60), 5)
     (claim,) = take(now=at(60))

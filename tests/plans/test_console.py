@@ -28,6 +28,7 @@ PAGES = [
             "state=succeeded&name=demo.rare",
             "tenant=tenant-a&queue=rare",
             "q=nothing-has-this-key",
+            "label=rare&state=dead",
             "q=01a229f8-4aec-7962-85eb-42786c506b3a",
             "error=KeyError",
             "created_after=2100-01-01T00:00",
@@ -36,7 +37,14 @@ PAGES = [
     DEAD_LETTERS,
     *(
         f"{DEAD_LETTERS}?{query}"
-        for query in ("name=demo.rare", "error=KeyError", "tenant=tenant-a", "q=rare", "queue=rare")
+        for query in (
+            "name=demo.rare",
+            "error=KeyError",
+            "tenant=tenant-a",
+            "q=rare",
+            "queue=rare",
+            "label=rare",
+        )
     ),
     f"{DEAD_LETTERS}redrive-all/?error=KeyError",
 ]

@@ -30,6 +30,7 @@ LOOKS = 10
 LOOKUPS = {
     "name": "name",
     "queue": "queue",
+    "label": "label",
     "error_class": "error__of_class",
     "dead_reason": "dead_reason",
     "finished_after": "finished_at__gte",

@@ -23,6 +23,7 @@ OPTIONS = (
     "max_attempts",
     "timeout_seconds",
     "deadline",
+    "label",
 )
 FIELDS = frozenset({"name", "payload", "tenant", *OPTIONS})
 
@@ -66,6 +67,7 @@ def as_stored(new: NewTask, owner: Tenant, task_id: UUID, created_at: datetime) 
         priority=new.priority,
         max_attempts=new.max_attempts,
         idempotency_key=new.idempotency_key,
+        label=new.label,
         created_at=created_at,
     )
     task.schedule = Schedule(task=task, due_at=new.due_at or created_at)

@@ -27,6 +27,7 @@ def summary(task: Task, *, caller: Caller, now: datetime) -> dict[str, Any]:
         "error": task.error,
         "dead_reason": task.dead_reason,
         "idempotency_key": task.idempotency_key,
+        "label": task.label,
     }
     return shown | {"tenant": task.tenant.slug} if caller.is_operator else shown
 

@@ -13,6 +13,7 @@ from scheduling import enqueueing
 from scheduling.api.v1.until_over import SECONDS_MAX
 from scheduling.errors import InvalidTask
 from scheduling.narrowing import STATES
+from scheduling.options import LABEL_LENGTH_MAX
 from scheduling.states import DeadReason
 
 PAGE = 50
@@ -138,6 +139,7 @@ class TaskFilter(Strict):
     name = Text(max_length=200, required=False)
     queue = Text(max_length=100, required=False)
     key = Text(max_length=255, required=False)
+    label = Text(max_length=LABEL_LENGTH_MAX, required=False)  # type: ignore[assignment]  # the class keeps none
     created_after = Instant(required=False)
     created_before = Instant(required=False)
     finished_after = Instant(required=False)
@@ -152,6 +154,7 @@ class DeadLetterFilter(Strict):
     tenant = Text(max_length=64, required=False)
     name = Text(max_length=200, required=False)
     queue = Text(max_length=100, required=False)
+    label = Text(max_length=LABEL_LENGTH_MAX, required=False)  # type: ignore[assignment]  # the class keeps none
     error_class = Text(max_length=200, required=False)
     dead_reason = serializers.ChoiceField([one.value for one in DeadReason], required=False)
     finished_after = Instant(required=False)

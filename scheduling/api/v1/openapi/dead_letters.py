@@ -26,12 +26,14 @@ from scheduling.api.v1.openapi.schemas import (
     text,
 )
 from scheduling.api.v1.serializers import LARGEST_BATCH
+from scheduling.options import LABEL_LENGTH_MAX
 from scheduling.states import DeadReason
 
 WHICH: dict[str, Schema] = {
     "tenant": SLUG,
     "name": text(minLength=1, maxLength=200),
     "queue": text(minLength=1, maxLength=100),
+    "label": text(minLength=1, maxLength=LABEL_LENGTH_MAX),
     "error_class": text(minLength=1, maxLength=200),
     "dead_reason": one_of(DeadReason),
     "finished_after": INSTANT,

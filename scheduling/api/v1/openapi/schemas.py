@@ -57,6 +57,11 @@ INSTANT = text(format="date-time")
 ID = text(format="uuid")
 JSON = {"description": "any JSON"}
 ANY_OBJECT = {"type": "object"}
+BEYOND_A_LINE = r"\u0000-\u001f\u007f-\u009f\u2028\u2029"
+LABEL = text(
+    pattern=rf"^[^\s{BEYOND_A_LINE}]([^{BEYOND_A_LINE}]*[^\s{BEYOND_A_LINE}])?$",
+    maxLength=options.LABEL_LENGTH_MAX,
+)
 POSITIVE = {"type": "number", "exclusiveMinimum": 0}
 
 NEW_TASK = an_object(
@@ -71,6 +76,7 @@ NEW_TASK = an_object(
         "max_attempts": or_null(number(minimum=1, maximum=options.ATTEMPTS_MAX)),
         "timeout_seconds": or_null(POSITIVE | {"maximum": options.TIMEOUT_SECONDS_MAX}),
         "deadline": or_null(INSTANT) | {"description": "dead from then on"},
+        "label": or_null(LABEL) | {"description": "to find it again by; means nothing else"},
     },
     required=["name"],
 )
@@ -99,6 +105,7 @@ SUMMARY: dict[str, Schema] = {
     "error": {"type": ["object", "null"]},
     "dead_reason": or_null(one_of(DeadReason)),
     "idempotency_key": or_null(text()),
+    "label": or_null(text()),
     "tenant": text(description="told to operators"),
 }
 TOLD_TO_ALL = [name for name in SUMMARY if name != "tenant"]
@@ -272,6 +279,7 @@ FILTERS: dict[str, Schema] = {
     "finished_after": INSTANT,
     "finished_before": INSTANT,
     "key": text(minLength=1, maxLength=255, description="the idempotency key"),
+    "label": text(minLength=1, maxLength=options.LABEL_LENGTH_MAX),
     "cursor": ID,
     "limit": number(minimum=1, maximum=LARGEST_PAGE, default=PAGE),
 }

@@ -84,6 +84,7 @@ class Postgres:
             "key": task.idempotency_key,
             "fingerprint": task.fingerprint,
             "trace_context": task.trace_context,
+            "label": task.label,
             "channel": notifications.CHANNEL,
             "work": topics.WORK,
             "due": topics.DUE,
@@ -118,10 +119,11 @@ class Postgres:
                     task.idempotency_key,
                     task.fingerprint,
                     task.trace_context,
+                    task.label,
                 )
                 for task_id, task in rows
             ],
-            13,
+            14,
         )
         self._run(sql.INSERT_TASKS, [now, *columns])
 

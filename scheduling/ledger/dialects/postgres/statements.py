@@ -82,11 +82,11 @@ ACCEPT_ONE = f"""
         INSERT INTO scheduling_task
             (id, tenant_id, name, queue, args, kwargs, priority, state, generation, attempts,
              max_attempts, timeout_seconds, deadline, idempotency_key, fingerprint, created_at,
-             trace_context)
+             trace_context, label)
         SELECT %(id)s, admitted.tenant_id, %(name)s, %(queue)s, %(args)s::jsonb, %(kwargs)s::jsonb,
                %(priority)s, 'queued', 0, 0, %(max_attempts)s, %(timeout_seconds)s::float8,
                %(deadline)s::timestamptz, %(key)s::text, %(fingerprint)s::text, clock.at,
-               %(trace_context)s::text
+               %(trace_context)s::text, %(label)s::text
         FROM admitted, clock
         RETURNING id
     ), scheduled AS (
@@ -120,14 +120,15 @@ TASKS_WITH_KEYS = """
 INSERT_TASKS = """
     INSERT INTO scheduling_task
         (id, tenant_id, name, queue, args, kwargs, priority, state, generation, attempts, max_attempts,
-         timeout_seconds, deadline, idempotency_key, fingerprint, created_at, trace_context)
+         timeout_seconds, deadline, idempotency_key, fingerprint, created_at, trace_context,
+         label)
     SELECT id, tenant_id, name, queue, args, kwargs, priority, 'queued', 0, 0, max_attempts,
-           timeout_seconds, deadline, idempotency_key, fingerprint, %s, trace_context
+           timeout_seconds, deadline, idempotency_key, fingerprint, %s, trace_context, label
     FROM unnest(%s::uuid[], %s::bigint[], %s::text[], %s::text[], %s::jsonb[], %s::jsonb[],
                 %s::smallint[], %s::smallint[], %s::float8[], %s::timestamptz[], %s::text[],
-                %s::text[], %s::text[])
+                %s::text[], %s::text[], %s::text[])
         AS new (id, tenant_id, name, queue, args, kwargs, priority, max_attempts, timeout_seconds,
-                deadline, idempotency_key, fingerprint, trace_context)
+                deadline, idempotency_key, fingerprint, trace_context, label)
 """
 INSERT_SCHEDULES = """
     INSERT INTO scheduling_schedule (task_id, lane_id, priority, due_at, readiness)

@@ -425,6 +425,7 @@ def _task_row(task_id: UUID, task: NewTask, now: datetime) -> tuple[Any, ...]:
         task.fingerprint,
         _text(now),
         task.trace_context,
+        task.label,
     )
 
 

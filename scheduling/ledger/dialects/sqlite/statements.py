@@ -44,8 +44,9 @@ TASKS_WITH_KEYS = """
 INSERT_TASK = """
     INSERT INTO scheduling_task
         (id, tenant_id, name, queue, args, kwargs, priority, state, generation, attempts, max_attempts,
-         timeout_seconds, deadline, idempotency_key, fingerprint, created_at, trace_context)
-    VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', 0, 0, ?, ?, ?, ?, ?, ?, ?)
+         timeout_seconds, deadline, idempotency_key, fingerprint, created_at, trace_context,
+         label)
+    VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', 0, 0, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 INSERT_SCHEDULE = """
     INSERT INTO scheduling_schedule (task_id, lane_id, priority, due_at, readiness)
