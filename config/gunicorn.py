@@ -12,6 +12,7 @@ bind = f"{settings.BIND}:{settings.PORT}"
 worker_class = "config.web_worker.WebWorker"
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
 threads = int(os.environ.get("WEB_THREADS", "4"))
+worker_connections = settings.WEB_WAITERS + 400  # those of clients that wait, and of all others
 preload_app = True
 control_socket_disable = True
 accesslog = os.environ.get("ACCESS_LOG") or None

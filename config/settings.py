@@ -117,13 +117,11 @@ except ValueError as error:
 
 # Queues whose tasks have any name and are run by remote workers, over the API. No Python worker claims from them.
 REMOTE_QUEUES = env.list("REMOTE_QUEUES", default=[])
-# Remote workers that may wait for work at once in each web process: each of them takes up a thread.
-REMOTE_WAITERS = env.int("REMOTE_WAITERS", default=2)
 
 # The API
 
-# Requests in each web process that may be held until a task is over (`?wait=`). Each holds one of WEB_THREADS.
-WEB_WAITERS = env.int("WEB_WAITERS", default=1)
+# Requests in each web process that may wait at once: until a task is over (`?wait=`), or for work.
+WEB_WAITERS = env.int("WEB_WAITERS", default=600)
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["tenants.authentication.TokenAuthentication"],

@@ -9,6 +9,9 @@ Requests that find all threads taken stand in line. A burst makes it long, and i
 answered make it stay long, and everybody late; then whoever asks for tasks and has stood in it for more than a
 moment is turned away, which takes a tenth of the time. Nobody else is: health, the kill switch, the console and
 remote workers are no flood. Who is turned away may find a process with a shorter line by connecting again.
+
+Requests that wait for something to happen hold no thread that answers others (`config/places.py`). They are let go
+when their client hangs up, and all together when the process is to stop.
 """
 
 import errno
@@ -20,15 +23,17 @@ import struct
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
-from threading import local
+from threading import Event, local
 from typing import Any
 
 from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped]  # no stubs
 
 from config.headers import HEADERS
+from config.places import Places
 from scheduling import clock
 from scheduling.api.v1 import coming_back
 from scheduling.api.v1.kinds import Kind
+from scheduling.api.v1.waiting import LETS_WAIT, is_there
 
 SECONDS_TO_SEND = float(os.environ.get("WEB_SECONDS_TO_SEND", "20"))
 """For the head and the body of a request together, from its first byte on."""
@@ -40,6 +45,9 @@ PATIENCE_OF_WRITES = struct.pack("ll", int(SECONDS_TO_READ), int(SECONDS_TO_READ
 
 SECONDS_TO_PART = 2.0
 """For a client to hang up once it has the last answer on its connection."""
+
+LOOK = 0.5
+"""Seconds between two looks at all clients."""
 
 SECONDS_IN_LINE = float(os.environ.get("WEB_SECONDS_IN_LINE", "0.5"))
 """For which the line may be long: when nobody was quickly at its end for so long, there are too many."""
@@ -68,6 +76,19 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
         self._quick_at = 0.0
         self._too_many_until = 0.0
         self._parting_until: dict[Any, float] = {}
+        self._waiting: dict[Any, Event] = {}
+        self._looks_at = 0.0
+
+    def get_thread_pool(self) -> Places:
+        return Places(self.cfg.threads)
+
+    def init_process(self) -> None:
+        """All that a process does, until it ends."""
+        try:
+            super().init_process()
+        finally:
+            self._end_waits()
+            self.tpool.shutdown()
 
     def load_wsgi(self) -> None:
         super().load_wsgi()
@@ -76,6 +97,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
         def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
             if self._thread.turns_away:
                 return turn_away(environ, start_response)
+            environ[LETS_WAIT] = partial(self._wait, self._thread.conn)
             response: Iterable[bytes] = application(environ, start_response)
             return response
 
@@ -89,6 +111,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
         now = self._handled_since[conn] = clock.monotonic()
         self._thread.is_late = self._is_late(now - self._in_line_since.pop(conn, now), now)
         self._thread.turns_away = False
+        self._thread.conn = conn
         try:
             conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, PATIENCE_OF_WRITES)
             return super().handle(conn)
@@ -145,10 +168,31 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
         self.nr_conns -= 1
         conn.close()
 
+    def _wait(self, conn: Any, over: Event, seconds: float) -> None:
+        """The request was read, and its answer is not late before it can be given."""
+        del self._handled_since[conn]
+        self._waiting[conn] = over
+        try:
+            self.tpool.wait(over, seconds)
+        finally:
+            del self._waiting[conn]
+            self._handled_since[conn] = clock.monotonic()
+
     def notify(self) -> None:
-        """gunicorn calls this from its main thread, once a second at least."""
+        """gunicorn calls this from its main thread, once a second at least and whenever something happens."""
         super().notify()
         now = clock.monotonic()
+        if not self.alive:
+            self._end_waits()
+        if now >= self._looks_at:
+            self._looks_at = now + LOOK
+            self._look_at_clients(now)
+
+    def _end_waits(self) -> None:
+        for over in list(self._waiting.values()):
+            over.set()
+
+    def _look_at_clients(self, now: float) -> None:
         for conn, until in list(self._parting_until.items()):
             if now > until:
                 self._close(conn)
@@ -156,6 +200,9 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
             if now - since > SECONDS_TO_SEND:
                 with suppress(OSError):  # it is over meanwhile
                     conn.sock.shutdown(socket.SHUT_RD)
+        for conn, over in list(self._waiting.items()):
+            if not is_there(conn.sock):
+                over.set()
 
 
 def turn_away(environ: dict[str, Any], start_response: Any) -> list[bytes]:

@@ -5,12 +5,13 @@ Every verb takes a batch, is one transaction (or part of the caller's), and keep
 """
 
 from scheduling.ledger.cancel import Cancelling, cancel
-from scheduling.ledger.claim import LEASE, Claims, claim
+from scheduling.ledger.claim import LEASE, Claims, claim, reach_of
 from scheduling.ledger.control import control, pause, resume
 from scheduling.ledger.enqueue import enqueue
 from scheduling.ledger.explain import HOLDS, Explanation, Why, explain
 from scheduling.ledger.paces import write_paces, write_paces_now_and_then
 from scheduling.ledger.progress import Progress
+from scheduling.ledger.promising import promising
 from scheduling.ledger.promote import Promotion, promote
 from scheduling.ledger.prune import Pruning, prune, prune_throughput
 from scheduling.ledger.reap import held_leases, reap
@@ -112,10 +113,12 @@ __all__ = [
     "held_leases",
     "pause",
     "pause_recurring",
+    "promising",
     "promote",
     "prune",
     "prune_throughput",
     "prune_ticks",
+    "reach_of",
     "reap",
     "redrive",
     "redrive_what_fits",

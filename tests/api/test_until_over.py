@@ -9,7 +9,7 @@ import pytest
 from django.db import connections
 from pytest_django import Settings
 
-from scheduling.api.v1 import until_over
+from scheduling.api.v1 import until_over, waiting
 from scheduling.states import TaskState
 from tenants.models import Tenant
 from tests.api.kit import Api, faults, problem
@@ -64,7 +64,7 @@ def test_it_is_answered_when_the_task_is_over(
 def test_many_who_wait_share_their_looks(
     api_a: Api, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
-    settings.WEB_WAITERS = MANY
+    settings.WEB_WAITERS = 2 * MANY  # nobody has more of them than are free
     looks = Looks(monkeypatch, awaited=MANY)
     tasks = kit.put(tenant_a, MANY)
     with ThreadPoolExecutor(MANY) as pool:
@@ -100,6 +100,17 @@ def test_what_is_over_is_not_waited_for(
 def test_anothers_task_is_not_waited_for(api_a: Api, tenant_b: Tenant) -> None:
     [task_id] = kit.put(tenant_b)
     assert problem(api_a.get(f"/v1/tasks/{task_id}?wait=30")) == (404, "unknown-task")
+
+
+def test_a_tenant_leaves_seats_to_others(settings: Settings) -> None:
+    settings.WEB_WAITERS = 4
+    seats = waiting.Seats()
+    with seats.one_for("a") as first, seats.one_for("a") as second, seats.one_for("a") as third:
+        assert (first, second, third) == (True, True, False)
+        with seats.one_for("b") as of_another, seats.one_for("b") as another_one:
+            assert (of_another, another_one) == (True, False)
+    with seats.one_for("b") as freed:
+        assert freed
 
 
 @pytest.mark.parametrize("seconds", ["-1", "31", "long", "nan", ""])

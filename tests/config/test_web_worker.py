@@ -55,7 +55,7 @@ def answer_of(path: str, *, late: bool, monkeypatch: pytest.MonkeyPatch) -> tupl
     monkeypatch.setattr("config.web_worker.ThreadWorker.load_wsgi", load_wsgi)
     monkeypatch.setattr("config.web_worker.ThreadWorker.handle_request", handle_request)
     worker: Any = WebWorker.__new__(WebWorker)
-    worker._thread = SimpleNamespace(is_late=late)
+    worker._thread = SimpleNamespace(is_late=late, conn=None)
     worker.load_wsgi()
     body = worker.handle_request(request, None)
     return statuses[-1], body[0], request.closes

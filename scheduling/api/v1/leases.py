@@ -24,7 +24,8 @@ from scheduling.api.v1.problems import Problem, invalid, problem_of
 from scheduling.api.v1.representation import instant, payload_of
 from scheduling.api.v1.serializers import parsed
 from scheduling.api.v1.tenancy import tenant_meant
-from scheduling.api.v1.waiting import until_found
+from scheduling.api.v1.until_found import Waiter, line
+from scheduling.api.v1.waiting import CLIENT, seats
 from scheduling.errors import InvalidTask, StaleLease, UnknownTask
 from scheduling.ledger import (
     Claim,
@@ -79,12 +80,19 @@ class ClaimView(LeaseView):
                 lease=timedelta(seconds=asked["lease_seconds"]),
             )
 
-        found = until_found(look, asked["wait"], request.META.get("gunicorn.socket"))
+        found = look()
+        if not found.claims and asked["wait"]:
+            reach = ledger.reach_of(queues, tenant)
+            found = self.wait(Waiter(reach, look, request.META.get(CLIENT)), asked["wait"])
         readable, unreadable = sorted_out(found.claims)
         if unreadable:
             ledger.settle(unreadable)
         shown = [as_work(claim, arguments, self.caller) for claim, arguments in readable]
         return Response({"worker": str(worker), "tasks": shown})
+
+    def wait(self, waiter: Waiter, seconds: float) -> Claims:
+        with seats.one_for(self.caller.tenant) as is_free:
+            return line.until_found(waiter, seconds, self.request.META) if is_free else Claims()
 
 
 class RenewView(LeaseView):

@@ -19,6 +19,7 @@ from scheduling.api.v1.representation import detail, history, progress, summary
 from scheduling.api.v1.serializers import TaskFilter, Waiting, Why, parsed
 from scheduling.api.v1.tenancy import owner_meant, tenant_meant
 from scheduling.api.v1.until_over import watch
+from scheduling.api.v1.waiting import seats
 from scheduling.errors import UnknownTask, WrongState
 from scheduling.models import Task
 from scheduling.models.task import TaskQuerySet
@@ -76,7 +77,9 @@ class TaskView(ApiView):
         seconds = parsed(Waiting, self.query())["wait"]
         task = stored(parsed_id(task_id), self.caller.tenant)
         if seconds and not task.is_terminal:
-            watch.until_over(task.pk, seconds)
+            with seats.one_for(self.caller.tenant) as is_free:
+                if is_free:
+                    watch.until_over(task.pk, seconds, request.META)
             task = stored(task.pk, self.caller.tenant)
         attempts = list(task.history.order_by("-generation")[:ATTEMPTS_SHOWN])
         shown = detail(task, caller=self.caller, now=clock.now())

@@ -1,18 +1,18 @@
 """Owns `?wait=`: requests that are held until their task is over.
 
 One thread in each process looks for all of them together, a few times a second and only while somebody waits:
-one query on primary keys, and settling a task costs nothing more than before. Whoever waits holds a thread of
-the web server, so only so many may, and the others are answered at once.
+one query on primary keys, and settling a task costs nothing more than before.
 """
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from threading import Event, Lock, Thread
+from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.db import Error, connections
 
+from scheduling.api.v1 import waiting
 from scheduling.models import Task
 from scheduling.states import TERMINAL
 
@@ -30,27 +30,23 @@ class Watch:
         self._is_kept = False
         self._pause = Event()
 
-    def until_over(self, task_id: UUID, seconds: float) -> None:
-        """Return when the task is over, the time is up, or at once when as many wait as may."""
+    def until_over(self, task_id: UUID, seconds: float, environ: Mapping[str, Any]) -> None:
+        """Return when the task is over or the time is up, or nobody can look."""
         over = Event()
-        if not self._take_seat(task_id, over):
-            return
+        self._begin(task_id, over)
         try:
-            over.wait(seconds)
+            waiting.until(over, seconds, environ)
         finally:
-            self._leave_seat(task_id, over)
+            self._end(task_id, over)
 
-    def _take_seat(self, task_id: UUID, over: Event) -> bool:
+    def _begin(self, task_id: UUID, over: Event) -> None:
         with self._lock:
-            if sum(map(len, self._waiting.values())) >= settings.WEB_WAITERS:
-                return False
             self._waiting[task_id].add(over)
             if not self._is_kept:
                 self._is_kept = True
                 Thread(target=self._keep, name="waiting", daemon=True).start()
-            return True
 
-    def _leave_seat(self, task_id: UUID, over: Event) -> None:
+    def _end(self, task_id: UUID, over: Event) -> None:
         with self._lock:
             self._waiting[task_id].discard(over)
             if not self._waiting[task_id]:
@@ -63,6 +59,7 @@ class Watch:
                 try:
                     self._wake(over_among(wanted))
                 except Error:
+                    connections.close_all()  # the next look is to have another one
                     self._wake(wanted)
                 self._pause.wait(LOOK)
         finally:

@@ -1,57 +1,54 @@
-"""Owns how a request waits for work: woken as workers are, and in no more threads than may be spared.
+"""Owns how a request waits: for whom there is a seat, and how the server lets it.
 
-The server has few threads, and one that waits answers nobody. So only so many requests wait in a process at
-once; to the others there is simply nothing to do yet. Nothing is claimed for a client that has hung up: it would
-be lost, and tried again only after the lease.
+The server that comes with this project lets others run in the place of one that waits (`config/places.py`), so there
+are seats for hundreds. Another server knows nothing of that, and each holds one of its threads.
 """
 
-import selectors
 import socket
-from collections.abc import Callable
-from contextlib import closing
-from threading import BoundedSemaphore
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import Event, Lock
+from typing import Any
 
 from django.conf import settings
 
-from scheduling import clock
-from scheduling.ledger import Claims, wake
-
-CONTENDED_WAIT = 0.003
-"""Seconds after which a claim that met other claims looks again."""
-
-_seats = BoundedSemaphore(settings.REMOTE_WAITERS)
+LETS_WAIT = "rentroll.lets_wait"
+"""In the environment of a request: what to call in place of `Event.wait`."""
+CLIENT = "gunicorn.socket"
+"""There as well, where the server tells it."""
 
 
-def until_found(
-    look: Callable[[], Claims], seconds: float, client: socket.socket | None = None
-) -> Claims:
-    """What `look` finds, at once or within so many seconds, while the client is there to be answered."""
-    found = look()
-    if found.claims or not seconds or not _seats.acquire(blocking=False):
-        return found
-    try:
-        return _listening(look, clock.monotonic() + seconds, client)
-    finally:
-        _seats.release()
+def until(over: Event, seconds: float, environ: Mapping[str, Any]) -> None:
+    """Return when it is over, the time is up, or the server has reason to want the answer now.
+
+    Not inside a transaction, and with nothing in hand that came with this thread's database connection.
+    """
+    environ.get(LETS_WAIT, Event.wait)(over, seconds)
 
 
-def _listening(look: Callable[[], Claims], ends_at: float, client: socket.socket | None) -> Claims:
-    """Looks again when a lane became ready or a pause was lifted, and after each of the workers' slow looks."""
-    with closing(wake.listen()) as listener, selectors.DefaultSelector() as selector:
-        selector.register(listener, selectors.EVENT_READ)
-        if client:
-            selector.register(client, selectors.EVENT_READ)
-        while client is None or is_there(client):
-            found = look()  # also once the listener is there: what came before it was not heard
-            left = ends_at - clock.monotonic()
-            if found.claims or left <= 0:
-                return found
-            pause = CONTENDED_WAIT if found.contended else wake.SLOWEST_LOOK.total_seconds()
-            woken_by = {key.fileobj for key, _ in selector.select(min(pause, left))}
-            if client in woken_by and is_there(client):
-                selector.unregister(client)  # its next request, which would wake us for ever
-            listener.drain()
-    return Claims()
+class Seats:
+    """Of one process, `settings.WEB_WAITERS` of them."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._taken: Counter[Hashable] = Counter()
+
+    @contextmanager
+    def one_for(self, whose: Hashable) -> Iterator[bool]:
+        """Whether there is one. Nobody has more than are left free, so that no tenant takes them all."""
+        with self._lock:
+            is_free = self._taken[whose] < settings.WEB_WAITERS - self._taken.total()
+            self._taken[whose] += is_free
+        try:
+            yield is_free
+        finally:
+            with self._lock:
+                self._taken[whose] -= is_free
+                self._taken += Counter()  # forget who has none
+
+
+seats = Seats()
 
 
 def is_there(client: socket.socket) -> bool:
