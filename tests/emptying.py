@@ -3,19 +3,17 @@
 Django truncates all tables, and makes all permissions anew; that took longer than most of the tests.
 """
 
-from django.db import connections, transaction
+from django.db import connection, transaction
 from django.test import TransactionTestCase
 
 PERMANENT = {"django_content_type", "auth_permission"}
 """What there is follows from the code alone."""
 
 
-def empty(self: TransactionTestCase) -> None:
+def empty(_: TransactionTestCase) -> None:
     """In place of `TransactionTestCase._fixture_teardown`. One transaction, in which rows go in any order."""
-    for alias in self._databases_names(include_mirrors=False):
-        connection = connections[alias]
-        tables = set(connection.introspection.django_table_names()) - PERMANENT
-        with transaction.atomic(using=alias), connection.cursor() as cursor:
-            for table in sorted(tables):
-                name = connection.ops.quote_name(table)
-                cursor.execute(f"DELETE FROM {name}")  # noqa: S608  # none of these is made up
+    tables = set(connection.introspection.django_table_names()) - PERMANENT
+    with transaction.atomic(), connection.cursor() as cursor:
+        for table in sorted(tables):
+            name = connection.ops.quote_name(table)
+            cursor.execute(f"DELETE FROM {name}")  # noqa: S608  # none of these is made up
