@@ -260,6 +260,11 @@ class Tick(models.Model):
             models.Index(
                 fields=["look_at"], name="tick_waiting", condition=Q(outcome__isnull=True)
             ),
+            models.Index(
+                fields=["recurring", "at"],
+                name="tick_waiting_its_turn",
+                condition=Q(outcome__isnull=True),
+            ),
             models.Index(fields=["recurring", "at"], name="tick_open", condition=Q(is_open=True)),
         ]
         constraints: ClassVar = [

@@ -1,5 +1,6 @@
 """Firing looks at what is due, waits or is open: never through the history of ticks, however long that is."""
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -93,6 +94,21 @@ def test_nothing_reads_all_ticks_or_all_tasks(recorder: tour.Recorder) -> None:
                 looked_at += 1
                 assert scanned(plan, ("tick", "task")) == [], f"{sql}\n{plan}"
     assert looked_at > 20
+
+
+def test_what_waits_of_a_row_is_found_beside_all_that_came_before(recorder: tour.Recorder) -> None:
+    """Also before anybody has told the database how much that is, as nobody ever does with SQLite."""
+    waits = [
+        sql
+        for sql in recorder.orm
+        if re.search(r'^SELECT.*FROM "scheduling_tick".*"outcome" IS NULL', sql)
+    ]
+    of_rows = [sql for sql in waits if re.search(r'"recurring_id" (IN|=) [(%]', sql)]
+    assert len(of_rows) >= 3
+    for sql in of_rows:
+        text = qmark(sql) if connection.vendor == "sqlite" else sql
+        for plan in plans_of(text, recorder.orm[sql]):
+            assert "tick_waiting" in plan, f"{sql}\n{plan}"
 
 
 def test_idle_looks_are_entries_of_small_indexes(recorder: tour.Recorder) -> None:

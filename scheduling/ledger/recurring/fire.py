@@ -17,6 +17,8 @@ from scheduling.ledger.recurring.disabling import disable_refused, is_refusal
 from scheduling.ledger.recurring.release import is_anything_waiting, next_release, release_waiting
 from scheduling.ledger.recurring.values import Fired
 from scheduling.models import RecurringTask
+from scheduling.models.recurring import RecurringTaskQuerySet
+from scheduling.policies import PUNCTUAL
 
 logger = logging.getLogger(__name__)
 
@@ -65,14 +67,24 @@ def _fire(now: datetime, limit: int) -> tuple[int, int]:
 
 
 def _fire_batch(now: datetime, limit: int, *, only: UUID | None = None) -> tuple[int, int]:
-    """What came last comes first: rows that lay still for long are caught up with beside it, and not before."""
-    due = RecurringTask.objects.due(now).order_by("-fires_at")
+    """Rows that lay still for long are caught up with beside those that are due now, and not before."""
+    due = RecurringTask.objects.due(now)
     if only is not None:
         due = due.filter(pk=only)
     with transaction.atomic():
-        rows = list(due.select_for_update(skip_locked=True, no_key=True)[:limit])
+        rows = _in_turn(due, now, limit)
         fired = account(rows, now).fired if rows else 0
     return fired, len(rows)
+
+
+def _in_turn(due: RecurringTaskQuerySet, now: datetime, limit: int) -> list[RecurringTask]:
+    """Locked. In time: who has waited longest, so that rows which are due every second hold up no other; then the rest."""
+    free = due.select_for_update(skip_locked=True, no_key=True)
+    rows = list(free.filter(fires_at__gt=now - PUNCTUAL).order_by("fires_at")[:limit])
+    if len(rows) < limit:
+        late = free.filter(fires_at__lte=now - PUNCTUAL).order_by("-fires_at")
+        rows += late[: limit - len(rows)]
+    return rows
 
 
 def _fire_alone(recurring_id: UUID, now: datetime) -> int:

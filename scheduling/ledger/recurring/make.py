@@ -15,7 +15,7 @@ from scheduling.models import RecurringTask, Tick
 from scheduling.policies import TickOutcome
 
 TRY_AGAIN = timedelta(seconds=10)
-"""After a tick met its tenant at a limit."""
+"""After a tick met its tenant at a limit: together with what waits behind it, whenever the tenant may go on."""
 
 
 def new_task(row: RecurringTask, now: datetime) -> NewTask:
@@ -81,7 +81,7 @@ def _fire(tick: Tick, task_id: UUID, now: datetime) -> None:
 
 def _put_off(tick: Tick, limit: LimitExceeded, now: datetime) -> None:
     tick.reason = f"Its tenant was at its {limit.limit} of {limit.allowed:g}."
-    tick.look_at = now + max(limit.retry_after, TRY_AGAIN)
+    tick.look_at = now + TRY_AGAIN
     if tick.expires_at is None:
         return
     tick.look_at = min(tick.look_at, tick.expires_at)

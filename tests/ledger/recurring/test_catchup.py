@@ -8,7 +8,7 @@ from scheduling import ledger
 from scheduling.models import Tick
 from scheduling.policies import PUNCTUAL
 from tenants.models import Tenant
-from tests.ledger.kit import at
+from tests.ledger.kit import START, at
 from tests.ledger.recurring.kit import (
     again,
     fire,
@@ -126,3 +126,15 @@ def test_what_is_due_now_does_not_wait_for_what_lay_still(tenant_a: Tenant) -> N
     assert told(fresh) == [("23:20", "fired")]
     fire(now)
     assert [outcomes(row) for row in old] == [{"skipped_catchup": 4999, "fired": 1}] * 3
+
+
+def test_rows_that_are_due_every_second_hold_up_no_other(
+    tenant_a: Tenant, tenant_b: Tenant
+) -> None:
+    """One tenant has so many that a second is too short for them. A look is as large as two of them."""
+    quiet = recurring(tenant_b, name="quiet")
+    loud = [recurring(tenant_a, name=f"n{n}", every_seconds=1) for n in range(6)]
+    for second in range(58, 70):
+        ledger.fire_due(now=at(second), limit=2)
+    assert told(quiet) == [("12:01", "fired")]
+    assert all((again(row).last_at or START) >= at(65) for row in loud)

@@ -1,15 +1,18 @@
 """A tick whose tenant is at a limit waits for as long as a late tick is of use, and is then missed: never lost."""
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
 from scheduling import ledger
 from scheduling.errors import Overloaded
 from scheduling.ledger import capacity
+from scheduling.ledger.recurring import fire as fire_module
+from scheduling.ledger.recurring.release import release_waiting
 from scheduling.models import Task
 from tenants.models import Tenant
-from tests.ledger.kit import at, put
+from tests.ledger.kit import at, put, run, take
 from tests.ledger.recurring.kit import again, fire, outcomes, reasons, recurring, told, work_off
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
@@ -103,3 +106,23 @@ def test_while_nobodys_tasks_are_accepted_nothing_is_decided(
     assert outcomes(row) == {}
     assert again(row).next_at == at(60)
     assert fire(at(65)) == 1
+
+
+def test_ticks_that_wait_for_a_slow_rate_are_in_nobodys_way(
+    tenant_a: Tenant, tenant_b: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first tick of each row is tried again much later than those behind it, and rows are looked at two at a time."""
+    monkeypatch.setattr(fire_module, "release_waiting", partial(release_waiting, rows=2))
+    Tenant.objects.filter(pk=tenant_a.pk).update(rate_per_second=0.001, rate_burst=1)
+    slow = [recurring(tenant_a, name=f"n{n}", catchup="all") for n in range(3)]
+    fire(at(400))
+    assert all(outcomes(row)["waits"] >= 4 for row in slow)
+    for second in range(405, 480, 5):
+        ledger.fire_due(now=at(second))
+    quiet = recurring(tenant_b, overlap="buffer_one", queue="quiet", now=at(480))
+    fire(at(540))
+    fire(at(600))
+    run(take(1, now=at(610), queues=["quiet"]), now=at(610))
+    for second in range(611, 622):
+        ledger.fire_due(now=at(second))
+    assert told(quiet) == [("12:09", "fired"), ("12:10", "fired")]
