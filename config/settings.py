@@ -99,6 +99,9 @@ TENANT_MAX_IN_FLIGHT = env.int("TENANT_MAX_IN_FLIGHT", default=100)
 TENANT_RATE_PER_SECOND = env.int("TENANT_RATE_PER_SECOND", default=1_000)
 TENANT_RATE_BURST = env.int("TENANT_RATE_BURST", default=2_000)
 
+# So many recurring tasks one tenant may have, whichever it is; 0 means no limit.
+TENANT_MAX_RECURRING = env.int("TENANT_MAX_RECURRING", default=10_000)
+
 # The slug of the tenant that owns what Python code enqueues without naming one; empty means refuse.
 DEFAULT_TENANT = env.str("DEFAULT_TENANT", default="")
 

@@ -173,6 +173,16 @@ class NameTaken(RentrollError):
         super().__init__(f"The tenant has a recurring task {name!r} already.")
 
 
+class TooManyRecurring(RentrollError):
+    """The tenant has as many recurring tasks as any may have; nothing was stored."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        super().__init__(
+            f"A tenant may have {most} recurring tasks, and this one has. Delete one that is of no use any more."
+        )
+
+
 class Changed(RentrollError):
     """Somebody else changed it since the caller looked; nothing was changed now."""
 

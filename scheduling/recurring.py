@@ -16,7 +16,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from scheduling import ledger, registry
 from scheduling.compat import InvalidDeclaration
-from scheduling.errors import InvalidTask, NameTaken
+from scheduling.errors import InvalidTask, NameTaken, TooManyRecurring
 from scheduling.ledger_task import LedgerTask
 from scheduling.models import RecurringTask
 from scheduling.policies import CATCHUP_WINDOW, Catchup, Overlap
@@ -202,6 +202,8 @@ def _create(declaration: Declaration, tenant: Tenant) -> None:
         ledger.create_recurring(new, declaration=declaration.said())
     except NameTaken:
         logger.debug("%s was created by another process.", declaration.name)
+    except TooManyRecurring as full:
+        logger.error("%s does not recur for %s: %s", declaration.name, tenant, full)
 
 
 def _update(declaration: Declaration, row: RecurringTask) -> None:

@@ -165,6 +165,17 @@ def test_a_recurring_task_of_somebody_else_under_that_name_is_left_alone(
     assert "left alone" in caplog.text
 
 
+def test_one_for_which_its_tenant_has_no_place_is_logged_and_the_start_goes_on(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.TENANT_MAX_RECURRING = 1
+    declare()
+    recurring.recurring("0 3 * * *", tenant="tenant-a", name="second")(daily)
+    recurring.sync()
+    assert the_row().name == "reports.daily"
+    assert "second does not recur" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

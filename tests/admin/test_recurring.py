@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from scheduling import clock, ledger
 from scheduling.admin.recurring import listing, page
@@ -276,6 +276,14 @@ def test_a_name_that_is_taken_is_told_at_its_field(operator: Client, tenant_a: T
     assert "already" in errors_of(answer)["name"]
 
 
+def test_a_tenant_with_no_place_for_another_is_told_at_its_field(
+    operator: Client, tenant_a: Tenant, settings: Settings
+) -> None:
+    settings.TENANT_MAX_RECURRING = 1
+    recurring(tenant_a, name="first", now=clock.now())
+    assert "may have 1" in errors_of(operator.post(f"{RECURRING}add/", TYPED))["tenant"]
+
+
 def test_an_edit_without_a_change_shifts_nothing(operator: Client, tenant_a: Tenant) -> None:
     row = recurring(
         tenant_a,
@@ -434,6 +442,8 @@ def test_running_now_asks_the_one_in_the_way_to_stop_where_that_is_the_policy(
     (claim,) = take(now=clock.now())
     assert f"task {claim.task_id} is not over." in text_of(operator.post(of(row, "run")))
     assert Task.objects.get(pk=claim.task_id).cancel_requested_at
+    entry = OperatorAction.objects.latest("pk")
+    assert (entry.verb, entry.done, entry.refused) == ("run now", 0, 1)
 
 
 def test_a_backfill_is_shown_before_it_is_done(operator: Client, tenant_a: Tenant) -> None:

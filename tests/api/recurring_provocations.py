@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import OperationalError
+from django.test import override_settings
 
 from scheduling.api.v1.kinds import Kind
 from scheduling.models import RecurringTask
@@ -66,6 +67,12 @@ def under_a_name_that_is_taken(stage: Stage, call: Call) -> Exchange:
     return as_it_stands(stage, call.but(body={"name": "weekly-report"}))
 
 
+def where_there_is_no_place(stage: Stage, call: Call) -> Exchange:
+    created(stage, name="weekly-report")
+    with override_settings(TENANT_MAX_RECURRING=1):
+        return stage.send(call)
+
+
 def declared_in_code(stage: Stage, call: Call) -> Exchange:
     RecurringTask.objects.update(declared_in_code=True)
     return stage.send(call)
@@ -109,6 +116,7 @@ TABLE: Mapping[str, Mapping[Outcome, Provocation]] = {
         **WITH_A_BODY,
         Kind.WRONG_TENANT: for_another_tenant,
         Kind.NAME_TAKEN: twice,
+        Kind.TOO_MANY_RECURRING_TASKS: where_there_is_no_place,
         (201, "daily"): plain,
     },
     "listRecurringTasks": {

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from pytest_django import Settings
 
 from scheduling import clock, ledger
 from scheduling.ledger import NewRecurring
@@ -80,6 +81,16 @@ class TestCreating:
         create(api_a)
         assert problem(api_a.post(PATH, NIGHTLY)) == (409, "name-taken")
         create(api_b)
+
+    def test_there_are_so_many_of_one_tenant_and_no_more(
+        self, api_a: Api, api_b: Api, settings: Settings
+    ) -> None:
+        settings.TENANT_MAX_RECURRING = 1
+        create(api_a)
+        refused = api_a.post(PATH, NIGHTLY | {"name": "second"})
+        assert problem(refused) == (409, "too-many-recurring-tasks")
+        assert refused.json()["allowed"] == 1
+        assert api_b.post(PATH, NIGHTLY).status_code == 201
 
     def test_an_operator_says_whose_it_is(self, operator: Api, tenant_a: Tenant) -> None:
         assert faults(operator.post(PATH, NIGHTLY)).keys() == {"tenant"}
@@ -342,8 +353,11 @@ class TestRunningByHand:
         address = f"{PATH}/{create(api_a, overlap='cancel_other')['id']}/run"
         api_a.post(address)
         [claim] = take(now=clock.now())
-        assert problem(api_a.post(address)) == (409, "overlapping")
+        assert problem(api_a.post(address, {"reason": "at once"})) == (409, "overlapping")
         assert Task.objects.get(pk=claim.task_id).cancel_requested_at
+        entry = OperatorAction.objects.latest("pk")
+        assert (entry.verb, entry.done, entry.refused, entry.reason) == ("run now", 0, 1, "at once")
+        assert str(claim.task_id) in entry.note
 
     def test_a_range_is_looked_at_and_then_made_up_for(self, api_a: Api, tenant_a: Tenant) -> None:
         now = clock.now().replace(minute=30, second=0, microsecond=0)

@@ -7,9 +7,10 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+from pytest_django import Settings
 
 from scheduling import ledger
-from scheduling.errors import Changed, Overlapping, UnknownRecurring
+from scheduling.errors import Changed, Overlapping, TooManyRecurring, UnknownRecurring
 from scheduling.models import RecurringTask, Task, Tick
 from tenants.models import Tenant
 from tests import waiting
@@ -157,6 +158,19 @@ def test_extra_runs_at_once_are_one_where_one_may_run(tenant_a: Tenant) -> None:
         return True
 
     assert sum(many_at_once(4, run)) == 1
+
+
+def test_two_creations_at_once_do_not_both_take_the_last_place(
+    tenant_a: Tenant, settings: Settings
+) -> None:
+    settings.TENANT_MAX_RECURRING = 1
+    with Session() as one, Session() as two:
+        with one.transaction():
+            one.do(partial(recurring, tenant_a, name="first"))
+            second = two.start_and_wait_for_a_lock(partial(recurring, tenant_a, name="second"))
+        with pytest.raises(TooManyRecurring):
+            second.result()
+    assert RecurringTask.objects.get().name == "first"
 
 
 def test_two_backfills_at_once_make_up_once(tenant_a: Tenant) -> None:

@@ -17,8 +17,9 @@ from scheduling.admin.recurring.editing import page_of
 from scheduling.admin.recurring.found import found
 from scheduling.admin.recurring.record import record
 from scheduling.admin.site import console
-from scheduling.errors import RentrollError
+from scheduling.errors import LimitExceeded, Overlapping, RentrollError
 from scheduling.models import RecurringTask
+from scheduling.policies import Overlap
 
 WARNINGS = {
     Act.PAUSE: "Ticks that come while it is paused make no task, then or later. What it has made already goes on.",
@@ -96,7 +97,13 @@ def _run(request: HttpRequest, row: RecurringTask, reason: str) -> SafeString:
     def on_record(made: UUID) -> None:
         record(request, Act.RUN_NOW, row, reason=reason, tasks=[made])
 
-    task_id = ledger.run_now(row.pk, beside=on_record)
+    try:
+        task_id = ledger.run_now(row.pk, beside=on_record)
+    except (Overlapping, LimitExceeded) as error:
+        # What was in the way is asked to stop all the same.
+        if row.overlap == Overlap.CANCEL_OTHER:
+            record(request, Act.RUN_NOW, row, done=0, refused=1, reason=reason, note=str(error))
+        raise
     address = reverse("admin:scheduling_task_change", args=[task_id])
     return format_html('Made <a href="{}">task {}</a>.', address, task_id)
 

@@ -18,7 +18,7 @@ from scheduling.admin.recurring.found import found
 from scheduling.admin.recurring.preview import preview
 from scheduling.admin.recurring.record import record
 from scheduling.admin.site import console
-from scheduling.errors import Changed, NameTaken
+from scheduling.errors import Changed, NameTaken, TooManyRecurring
 from scheduling.ledger.recurring.form import EDITABLE
 from scheduling.models import RecurringTask
 from tenants.forms import known_tenants
@@ -85,7 +85,7 @@ def page_of(row: RecurringTask) -> str:
 
 
 def _create(request: HttpRequest, form: RecurringForm) -> RecurringTask | None:
-    """None when the tenant has one of that name."""
+    """None when the tenant has one of that name, or no place for another."""
     owner: Tenant = form.cleaned_data["tenant"]
     asked = {name: value for name, value in form.asked.items() if name in EDITABLE}
     try:
@@ -95,6 +95,9 @@ def _create(request: HttpRequest, form: RecurringForm) -> RecurringTask | None:
             record(request, Act.CREATE, row)
     except NameTaken as error:
         form.add_error("name", str(error))
+        return None
+    except TooManyRecurring as error:
+        form.add_error("tenant", str(error))
         return None
     return row
 

@@ -20,6 +20,7 @@ class Kind(Enum):
     STALE_LEASE = 409, "The lease is no longer yours"
     IDEMPOTENCY_KEY_IN_USE = 409, "A request with this idempotency key is still in progress"
     NAME_TAKEN = 409, "There is a recurring task of that name"
+    TOO_MANY_RECURRING_TASKS = 409, "The tenant has as many recurring tasks as it may"
     DECLARED_IN_CODE = 409, "The recurring task is declared in code"
     OVERLAPPING = 409, "The run before is not over"
     LENGTH_REQUIRED = 411, "The length of the body is not known"

@@ -180,6 +180,11 @@ def _(error: errors.NameTaken) -> Problem:
 
 
 @problem_of.register
+def _(error: errors.TooManyRecurring) -> Problem:
+    return Problem(Kind.TOO_MANY_RECURRING_TASKS, str(error), {"allowed": error.most})
+
+
+@problem_of.register
 def _(error: errors.Changed) -> Problem:
     return Problem(Kind.CHANGED, str(error))
 

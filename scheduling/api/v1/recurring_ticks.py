@@ -25,7 +25,9 @@ from scheduling.api.v1.recurring_tasks import RecurringView
 from scheduling.api.v1.representation import detail, instant
 from scheduling.api.v1.serializers import Why, parsed
 from scheduling.api.v1.tasks import stored
+from scheduling.errors import LimitExceeded, Overlapping
 from scheduling.models import Tick
+from scheduling.policies import Overlap
 from tenants.models import Scope
 
 
@@ -42,7 +44,13 @@ class RunNowView(RecurringView):
         def record(made: UUID) -> None:
             self.record_one("run now", row, reason=reason, tasks=[made])
 
-        task_id = ledger.run_now(row.pk, beside=record)
+        try:
+            task_id = ledger.run_now(row.pk, beside=record)
+        except (Overlapping, LimitExceeded) as error:
+            # What was in the way is asked to stop all the same.
+            if row.overlap == Overlap.CANCEL_OTHER:
+                self.record_one("run now", row, done=0, refused=1, reason=reason, note=str(error))
+            raise
         task = stored(task_id, self.caller.tenant)
         told = detail(task, caller=self.caller, now=clock.now())
         return Response(told, status=201, headers={"Location": reverse("task", args=[task_id])})

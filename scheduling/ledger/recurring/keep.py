@@ -5,9 +5,17 @@ from dataclasses import asdict
 from datetime import datetime
 from uuid import UUID
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from scheduling.errors import Changed, DeclaredInCode, InvalidTask, NameTaken, UnknownRecurring
+from scheduling.errors import (
+    Changed,
+    DeclaredInCode,
+    InvalidTask,
+    NameTaken,
+    TooManyRecurring,
+    UnknownRecurring,
+)
 from scheduling.ledger import wake
 from scheduling.ledger.dialects import dialect
 from scheduling.ledger.recurring import waiting
@@ -32,7 +40,7 @@ def create_recurring(
 ) -> RecurringTask:
     """Keep a new recurring task. Its first tick is the first instant of its rule after now.
 
-    Raises InvalidTask naming the fields at fault, or NameTaken.
+    Raises InvalidTask naming the fields at fault, NameTaken, or TooManyRecurring.
     """
     row = RecurringTask(tenant_id=new.tenant_id, paused=new.paused, paused_reason=new.paused_reason)
     fill(row, {name: value for name, value in asdict(new).items() if name not in NOT_EDITABLE})
@@ -41,11 +49,19 @@ def create_recurring(
     row.created_at = now or dialect().now()
     move_to(row, row.created_at)
     with transaction.atomic():
-        if not Tenant.objects.filter(pk=new.tenant_id).exists():
-            raise InvalidTask({"tenant": "There is no such tenant."})
+        _require_place(new.tenant_id)
         _save(row, force_insert=True)
         wake.after_commit(wake.TICK)
     return row
+
+
+def _require_place(tenant_id: int) -> None:
+    """The tenant is locked until commit, so that no two take the last place. Raises InvalidTask, TooManyRecurring."""
+    if not Tenant.objects.select_for_update(no_key=True).filter(pk=tenant_id).first():
+        raise InvalidTask({"tenant": "There is no such tenant."})
+    most = settings.TENANT_MAX_RECURRING
+    if most and RecurringTask.objects.filter(tenant=tenant_id).count() >= most:
+        raise TooManyRecurring(most)
 
 
 def edit_recurring(

@@ -5,9 +5,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from pytest_django import Settings
 
 from scheduling import ledger
-from scheduling.errors import Changed, DeclaredInCode, InvalidTask, NameTaken, UnknownRecurring
+from scheduling.errors import (
+    Changed,
+    DeclaredInCode,
+    InvalidTask,
+    NameTaken,
+    TooManyRecurring,
+    UnknownRecurring,
+)
 from scheduling.ids import uuid7
 from scheduling.models import RecurringTask, Task, Tick
 from tenants.models import Tenant
@@ -77,6 +85,22 @@ def test_a_tenant_that_does_not_exist_has_none() -> None:
         ledger.create_recurring(
             ledger.NewRecurring(tenant_id=404, name="x", task_name="x", cron="* * * * *")
         )
+
+
+def test_a_tenant_has_so_many_and_no_more(
+    tenant_a: Tenant, tenant_b: Tenant, settings: Settings
+) -> None:
+    settings.TENANT_MAX_RECURRING = 2
+    first = recurring(tenant_a)
+    recurring(tenant_a, name="second")
+    recurring(tenant_b)
+    with pytest.raises(TooManyRecurring, match="may have 2"):
+        recurring(tenant_a, name="third")
+    ledger.edit_recurring(first.pk, {"priority": 1}, now=START)
+    ledger.delete_recurring(first.pk)
+    recurring(tenant_a, name="third")
+    settings.TENANT_MAX_RECURRING = 0
+    recurring(tenant_a, name="fourth")
 
 
 def test_an_edit_of_another_version_changes_nothing(tenant_a: Tenant) -> None:

@@ -211,7 +211,7 @@ PATHS: dict[str, dict[str, Operation]] = {
         "post": operation(
             "createRecurringTask",
             "Make a task again and again, by a rule. Its first tick is the first instant from now on.",
-            (*CALLER, *NAMES_A_TENANT, *BODY, Kind.NAME_TAKEN),
+            (*CALLER, *NAMES_A_TENANT, *BODY, Kind.NAME_TAKEN, Kind.TOO_MANY_RECURRING_TASKS),
             {"201": answer("Created", "RecurringTask", **CREATED)},
             body="NewRecurringTask",
         ),

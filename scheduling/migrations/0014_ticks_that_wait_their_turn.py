@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('scheduling', '0012_ticks_fire_once'),
+        ('scheduling', '0013_waiting_by_lane'),
     ]
 
     operations = [
