@@ -96,6 +96,15 @@ class Context(TaskContext):
         return self._claim.deadline
 
     @property
+    def tick(self) -> datetime | None:
+        """The instant by the rule for which a recurring task made this, however late it runs; None for any other task.
+
+        Of a run by hand it is when somebody asked for it. Read from the ledger's database each time, so an `async
+        def` handler gets it by `sync_to_async`.
+        """
+        return ledger.tick_of(self._claim.task_id)
+
+    @property
     def cancelled(self) -> bool:
         """Whether somebody asked the task to stop, or its time is up."""
         return self._cancelled.is_set()

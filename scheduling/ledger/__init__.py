@@ -30,6 +30,7 @@ from scheduling.ledger.recurring import (
     prune_ticks,
     retire_recurring,
     run_now,
+    tick_of,
 )
 from scheduling.ledger.redrive import Full, discard, redrive, redrive_what_fits
 from scheduling.ledger.remotely import renew_remotely, settle_remotely
@@ -134,6 +135,7 @@ __all__ = [
     "settle_remotely",
     "settle_with",
     "sign_off",
+    "tick_of",
     "workers_known_gone",
     "write_paces",
     "write_paces_now_and_then",

@@ -14,6 +14,7 @@ from scheduling.ledger.recurring.keep import (
     edit_recurring,
     retire_recurring,
 )
+from scheduling.ledger.recurring.look_back import tick_of
 from scheduling.ledger.recurring.pausing import pause_recurring
 from scheduling.ledger.recurring.pruning import prune_ticks
 from scheduling.ledger.recurring.values import Backfilled, Fired, NewRecurring
@@ -33,4 +34,5 @@ __all__ = [
     "prune_ticks",
     "retire_recurring",
     "run_now",
+    "tick_of",
 ]

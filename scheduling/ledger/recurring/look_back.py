@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
@@ -19,6 +20,11 @@ def unfinished() -> QuerySet[Tick]:
     """Ticks that others wait for: their tasks wait or run. But a redriven one is its operator's, and dead to its tick."""
     goes_on = Q(task__state__in=UNFINISHED, task__redriven_from__isnull=True)
     return Tick.objects.open().filter(goes_on)
+
+
+def tick_of(task_id: UUID) -> datetime | None:
+    """The nominal instant of the tick that made a task; None when none did, or it was pruned."""
+    return Tick.objects.filter(task=task_id).values_list("at", flat=True).first()
 
 
 def look_back(rows: Sequence[RecurringTask], now: datetime) -> None:

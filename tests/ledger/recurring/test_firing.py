@@ -1,18 +1,21 @@
 """A tick makes one task, at its instant, and what comes next is computed from the rule alone."""
 
 from datetime import timedelta
+from threading import Event
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from scheduling import ledger
+from scheduling.builtin.demo import echo
+from scheduling.context import Context
 from scheduling.ledger import wake
 from scheduling.ledger.recurring.rule import share_of
 from scheduling.models import RecurringTask, Schedule, Task, Tick
 from scheduling.states import TaskState
 from tenants.models import Tenant
-from tests.ledger.kit import START, at
+from tests.ledger.kit import START, at, put, take
 from tests.ledger.recurring.kit import MINUTE, again, fire, recurring, told, utc, work_off
 from tests.waiting import until
 
@@ -53,6 +56,17 @@ def test_the_task_is_what_the_row_says(tenant_a: Tenant) -> None:
     assert (task.args, task.kwargs) == ([], {"day": 1})
     assert (task.max_attempts, task.timeout_seconds, task.deadline) == (5, 30, at(661))
     assert Schedule.objects.get().due_at == at(61)
+
+
+def test_its_handler_is_told_for_which_instant_it_runs_however_late_that_is(
+    tenant_a: Tenant,
+) -> None:
+    recurring(tenant_a)
+    fire(at(75))
+    put(tenant_a, now=at(75))
+    claims = take(2, now=at(400))
+    ticks = [Context(claim, echo, Event(), Event()).tick for claim in claims]
+    assert sorted(map(str, ticks)) == sorted([str(at(60)), "None"])
 
 
 def test_the_next_tick_counts_from_the_last_one_and_not_from_when_it_was_looked_at(
