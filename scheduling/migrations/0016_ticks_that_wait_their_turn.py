@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('scheduling', '0013_waiting_by_lane'),
+        ('scheduling', '0015_task_label'),
     ]
 
     operations = [
