@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 from uuid import UUID, uuid4
 
-from scheduling import audit, ledger, payload
+from scheduling import audit, clock, ledger, payload
 from scheduling.audit import Actor, Via
 from scheduling.ledger.values import Claim, Fail, Failure, NewTask, Settlement, Succeed, Verdict
 from scheduling.ledger.workers import Registration
@@ -92,7 +92,7 @@ ERRORS = (
 
 
 class Demo:
-    """Everything happens before `now`."""
+    """Its day ends at `now`, and how things stand now is of when it has been told."""
 
     def __init__(self, now: datetime) -> None:
         self.now = now
@@ -112,6 +112,7 @@ class Demo:
             self._round(self.now - timedelta(minutes=minutes), 1, wait=0.3 + late)
             if minutes == 12:
                 self._redrive()
+        self.now = clock.now()  # to tell all that took a while
         self._now()
         self._pause_one()
 

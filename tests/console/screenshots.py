@@ -43,6 +43,13 @@ def dead_task() -> str:
     return f"/admin/scheduling/task/{task.pk}/change/"
 
 
+def waiting_task() -> str:
+    from scheduling.models import Schedule
+
+    task = Schedule.objects.filter(lane__tenant__slug="acme").order_by("pk")[0].task
+    return f"/admin/scheduling/task/{task.pk}/change/"
+
+
 def tenant(slug: str) -> Callable[[], str]:
     def address() -> str:
         from tenants.models import Tenant
@@ -69,7 +76,11 @@ PICTURES = (
     Picture("tenant", tenant("hooli")),
     Picture("tenant-phone", tenant("acme"), TALL_PHONE, is_whole=False),
     Picture("task", dead_task),
+    Picture("waiting", waiting_task, is_whole=False),
     Picture("dead-letters", at("/admin/scheduling/deadletter/"), is_whole=False),
+    Picture(
+        "redrive", at("/admin/scheduling/deadletter/redrive-all/?tenant=initech"), is_whole=False
+    ),
     Picture("recurring", at("/admin/scheduling/recurringtask/")),
     Picture("recurring-task", recurring("partner-sync", "change"), is_whole=False),
     Picture("recurring-form", recurring("nightly-report", "edit"), is_whole=False),
