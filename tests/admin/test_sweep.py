@@ -90,6 +90,8 @@ def test_only_what_matches_is_redriven(
         "finished_before=2020-01-01T00:00",
         "q=rare.name",
         "q=rare-key",
+        "q=rare-label",
+        "label=rare-label",
         "q=its-id",
     ],
 )
@@ -98,7 +100,8 @@ def test_filters_of_every_kind_are_obeyed(
 ) -> None:
     """Also one that a later version adds: what is listed is what is done."""
     bury(tenant_b)
-    put(tenant_a, max_attempts=1, name="rare.name", queue="rare", idempotency_key="rare-key")
+    rare = {"queue": "rare", "idempotency_key": "rare-key", "label": "rare-label"}
+    put(tenant_a, max_attempts=1, name="rare.name", **rare)
     say(take(1, now=ago(seconds=20)), failing(), now=ago(seconds=10))
     Task.objects.filter(name="rare.name").update(error={"class": "KeyError", "message": ""})
     Task.objects.filter(name="rare.name").update(finished_at=ago(seconds=10))

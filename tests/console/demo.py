@@ -238,6 +238,4 @@ def _tenant(customer: Customer) -> Tenant:
         weight=customer.weight,
         max_in_flight=customer.cap,
         max_queued=customer.queued,
-        rate_per_second=100_000,
-        rate_burst=100_000,
     )
