@@ -100,8 +100,14 @@ def test_filters_of_every_kind_are_obeyed(
 ) -> None:
     """Also one that a later version adds: what is listed is what is done."""
     bury(tenant_b)
-    rare = {"queue": "rare", "idempotency_key": "rare-key", "label": "rare-label"}
-    put(tenant_a, max_attempts=1, name="rare.name", **rare)
+    put(
+        tenant_a,
+        max_attempts=1,
+        name="rare.name",
+        queue="rare",
+        idempotency_key="rare-key",
+        label="rare-label",
+    )
     say(take(1, now=ago(seconds=20)), failing(), now=ago(seconds=10))
     Task.objects.filter(name="rare.name").update(error={"class": "KeyError", "message": ""})
     Task.objects.filter(name="rare.name").update(finished_at=ago(seconds=10))
