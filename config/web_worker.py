@@ -7,8 +7,9 @@ its answer and does not hang up would be waited for by the one thread that liste
 
 Requests that find all threads taken stand in line. A burst makes it long, and is worked off. More than can be
 answered make it stay long, and everybody late; then whoever asks for tasks and has stood in it for more than a
-moment is turned away, which takes a tenth of the time. Nobody else is: health, the kill switch, the console and
-remote workers are no flood. Who is turned away may find a process with a shorter line by connecting again.
+moment is turned away, which takes a tenth of the time. Nobody else is: health, the kill switch, the console, remote
+workers and who would wait for a task are no flood. Who is turned away may find a process with a shorter line by
+connecting again.
 
 Requests that wait for something to happen hold no thread that answers others (`config/places.py`). They are let go
 when their client hangs up, and all together when the process is to stop.
@@ -25,6 +26,7 @@ from contextlib import suppress
 from functools import partial
 from threading import Event, local
 from typing import Any
+from urllib.parse import parse_qs
 
 from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped]  # no stubs
 
@@ -45,6 +47,9 @@ PATIENCE_OF_WRITES = struct.pack("ll", int(SECONDS_TO_READ), int(SECONDS_TO_READ
 
 SECONDS_TO_PART = 2.0
 """For a client to hang up once it has the last answer on its connection."""
+
+READ_PAST = 64 * 1024
+"""Bytes of a refused body that gunicorn reads to get to the next request; after more, it closes the connection."""
 
 LOOK = 0.5
 """Seconds between two looks at all clients."""
@@ -98,10 +103,20 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
             if self._thread.turns_away:
                 return turn_away(environ, start_response)
             environ[LETS_WAIT] = partial(self._wait, self._thread.conn)
-            response: Iterable[bytes] = application(environ, start_response)
+            start = partial(self._start_response, environ, start_response)
+            response: Iterable[bytes] = application(environ, start)
             return response
 
         self.wsgi = answer
+
+    def _start_response(
+        self, environ: dict[str, Any], start_response: Any, status: str, *more: Any
+    ) -> Any:
+        """Say that the connection ends where it may: else a client would send its next request into the void."""
+        is_long = int(environ.get("CONTENT_LENGTH") or 0) > READ_PAST
+        if status >= "4" and (is_long or "HTTP_TRANSFER_ENCODING" in environ):
+            self._thread.req.force_close()
+        return start_response(status, *more)
 
     def enqueue_req(self, conn: Any) -> None:
         self._in_line_since[conn] = clock.monotonic()
@@ -126,7 +141,8 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
         return waited > (BRIEFLY if now < self._too_many_until else SECONDS_IN_LINE)
 
     def handle_request(self, req: Any, conn: Any) -> Any:
-        self._thread.turns_away = self._thread.is_late and req.path.startswith(TURNED_AWAY)
+        self._thread.turns_away = self._thread.is_late and may_be_of_a_flood(req)
+        self._thread.req = req
         if self._thread.turns_away:
             req.force_close()
         try:
@@ -203,6 +219,12 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
         for conn, over in list(self._waiting.items()):
             if not is_there(conn.sock):
                 over.set()
+
+
+def may_be_of_a_flood(req: Any) -> bool:
+    """Who would wait asks once in many seconds, and told to come back, would only ask more often."""
+    would_wait = req.method == "GET" and "wait" in parse_qs(req.query)
+    return req.path.startswith(TURNED_AWAY) and not would_wait
 
 
 def turn_away(environ: dict[str, Any], start_response: Any) -> list[bytes]:

@@ -5,8 +5,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from gunicorn.http import parser  # type: ignore[import-untyped]  # no stubs
 
-from config.web_worker import BRIEFLY, KNOWN_FOR, QUICKLY, SECONDS_IN_LINE, WebWorker, turn_away
+from config.web_worker import (
+    BRIEFLY,
+    KNOWN_FOR,
+    QUICKLY,
+    READ_PAST,
+    SECONDS_IN_LINE,
+    WebWorker,
+    turn_away,
+)
 
 LONG = 2 * BRIEFLY
 
@@ -35,14 +44,18 @@ def test_a_line_that_was_short_for_a_second_may_grow_again(worker: WebWorker) ->
 class Request:
     """As gunicorn has read it."""
 
-    def __init__(self, path: str) -> None:
-        self.path, self.closes = path, False
+    def __init__(self, method: str, target: str) -> None:
+        self.method = method
+        self.path, _, self.query = target.partition("?")
+        self.closes = False
 
     def force_close(self) -> None:
         self.closes = True
 
 
-def answer_of(path: str, *, late: bool, monkeypatch: pytest.MonkeyPatch) -> tuple[str, Any, bool]:
+def answer_to(
+    method: str, target: str, *, late: bool, monkeypatch: pytest.MonkeyPatch
+) -> tuple[str, Any, bool]:
     """What the worker's application answers, in front of one that knows nothing but its name."""
 
     def load_wsgi(self: Any) -> None:
@@ -51,7 +64,7 @@ def answer_of(path: str, *, late: bool, monkeypatch: pytest.MonkeyPatch) -> tupl
     def handle_request(self: Any, req: Request, conn: Any) -> Any:
         return self.wsgi({"PATH_INFO": req.path}, lambda status, headers: statuses.append(status))
 
-    statuses, request = ["none"], Request(path)
+    statuses, request = ["none"], Request(method, target)
     monkeypatch.setattr("config.web_worker.ThreadWorker.load_wsgi", load_wsgi)
     monkeypatch.setattr("config.web_worker.ThreadWorker.handle_request", handle_request)
     worker: Any = WebWorker.__new__(WebWorker)
@@ -61,19 +74,39 @@ def answer_of(path: str, *, late: bool, monkeypatch: pytest.MonkeyPatch) -> tupl
     return statuses[-1], body[0], request.closes
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/v1/execution-control", "/v1/leases", "/admin/"])
-def test_nobody_else_is_turned_away(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    answered = answer_of(path, late=True, monkeypatch=monkeypatch)
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [
+        ("GET", "/healthz"),
+        ("PUT", "/v1/execution-control"),
+        ("POST", "/v1/leases"),
+        ("GET", "/admin/"),
+        ("GET", "/v1/tasks/019a?wait=20"),
+    ],
+)
+def test_nobody_else_is_turned_away(
+    method: str, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = answer_to(method, target, late=True, monkeypatch=monkeypatch)
     assert answered == ("none", "the application", False)
 
 
-@pytest.mark.parametrize("path", ["/v1/tasks", "/v1/tasks/batch"])
-def test_requests_for_tasks_are(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    in_time = answer_of(path, late=False, monkeypatch=monkeypatch)
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [
+        ("POST", "/v1/tasks"),
+        ("POST", "/v1/tasks?wait=20"),
+        ("POST", "/v1/tasks/batch"),
+        ("GET", "/v1/tasks/019a"),
+        ("GET", "/v1/tasks?name=wait"),
+    ],
+)
+def test_requests_for_tasks_are(method: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_time = answer_to(method, target, late=False, monkeypatch=monkeypatch)
     assert in_time == ("none", "the application", False)
-    status, body, closes = answer_of(path, late=True, monkeypatch=monkeypatch)
+    status, body, closes = answer_to(method, target, late=True, monkeypatch=monkeypatch)
     assert status == "503 Service Unavailable"
-    assert json.loads(body)["instance"] == path
+    assert json.loads(body)["instance"] == target.partition("?")[0]
     assert closes, "so that it may find a shorter line"
 
 
@@ -86,3 +119,24 @@ def test_the_answer_is_a_problem_like_any_other() -> None:
     assert given["RateLimit"] == '"capacity";r=0;t=1'
     assert "default-src 'none'" in given["Content-Security-Policy"]
     assert json.loads(body).keys() == {"type", "title", "status", "detail", "instance"}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "closes"),
+    [
+        ("413 Request Entity Too Large", {"CONTENT_LENGTH": str(READ_PAST + 1)}, True),
+        ("401 Unauthorized", {"HTTP_TRANSFER_ENCODING": "chunked"}, True),
+        ("401 Unauthorized", {"CONTENT_LENGTH": str(READ_PAST)}, False),
+        ("404 Not Found", {}, False),
+        ("201 Created", {"CONTENT_LENGTH": str(READ_PAST + 1)}, False),
+    ],
+)
+def test_who_was_refused_with_more_than_is_read_is_told_that_the_connection_ends(
+    status: str, body: dict[str, str], closes: bool
+) -> None:
+    assert READ_PAST == parser._DRAIN_MAX_BYTES
+    request, started = Request("POST", "/v1/tasks"), []
+    worker: Any = WebWorker.__new__(WebWorker)
+    worker._thread = SimpleNamespace(req=request)
+    worker._start_response(body, lambda *said: started.append((*said, request.closes)), status, [])
+    assert started == [(status, [], closes)]

@@ -21,8 +21,6 @@ from tests.installation import Installation, empty_postgres, first_match
 from tests.waiting import until
 
 MANY = 200
-AT_ONCE = 20
-"""Of those that come. Very many more would be a flood, which is turned away."""
 PLACES = 4
 OF_ITS_OWN = 2
 """Threads: one that looks for those who wait, and one that stands at SQLite's write gate."""
@@ -120,12 +118,11 @@ class Crowd:
             f"Content-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n{text}"
         )
         self.clients: list[socket.socket] = []
-        while len(self.clients) < MANY:
-            for _ in range(AT_ONCE):
-                client = socket.create_connection(address_of(server.url), timeout=20)
-                self.clients.append(stack.enter_context(client))
-                client.sendall(request.encode())
-            until(self.all_wait)
+        for _ in range(MANY):
+            client = socket.create_connection(address_of(server.url), timeout=20)
+            self.clients.append(stack.enter_context(client))
+            client.sendall(request.encode())
+        until(self.all_wait)
 
     def all_wait(self) -> bool:
         """Each has a thread, which is asleep."""
