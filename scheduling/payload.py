@@ -80,6 +80,15 @@ def parse(body: bytes, *, depth: int = MAX_DEPTH + ENVELOPE_DEPTH) -> Any:
         raise InvalidTask({"body": f"is not JSON: {error}"}) from error
 
 
+def reread(text: str) -> Any:
+    """Parse JSON that the ledger holds. Raises ValueError, or RecursionError, if somebody made it unreadable.
+
+    PostgreSQL writes numbers out in full, so an integer beyond 64 bits, which nobody could store, is what has
+    become of a float such as 1e22.
+    """
+    return _reader.decode(text)
+
+
 def dumps(value: object, field: str = "payload") -> str:
     """Compact JSON. Raises InvalidTask as `check` does."""
     check(value, field)
@@ -238,6 +247,13 @@ def _integer(digits: str) -> int:
     return int(digits[:LONG_INTEGER])
 
 
+def _integer_or_float(digits: str) -> int | float:
+    if len(digits) > LONG_INTEGER:
+        return float(digits)
+    number = int(digits)
+    return number if INTEGER_MIN <= number <= INTEGER_MAX else float(digits)
+
+
 def _no_constant(name: str) -> NoReturn:
     raise InvalidTask({"body": f"has {name}, and JSON has no such number"})
 
@@ -258,6 +274,7 @@ def _plain(value: object) -> object:
 _decoder = json.JSONDecoder(
     object_pairs_hook=_object, parse_int=_integer, parse_constant=_no_constant
 )
+_reader = json.JSONDecoder(parse_int=_integer_or_float)
 _json = partial(
     json.JSONEncoder, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain
 )

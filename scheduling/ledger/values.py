@@ -5,13 +5,13 @@ are aware UTC. A `Claim` can only be got by claiming, and settling accepts nothi
 without the fencing token cannot be written by accident.
 """
 
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, NamedTuple
 from uuid import UUID
 
+from scheduling import payload
 from scheduling.states import Outcome, TaskState
 
 
@@ -83,7 +83,7 @@ class Claim:
     def arguments(self) -> tuple[list[Any], dict[str, Any]]:
         """Decode the payload. Raises ValueError for a row that somebody corrupted."""
         try:
-            args, kwargs = json.loads(self.args_json), json.loads(self.kwargs_json)
+            args, kwargs = payload.reread(self.args_json), payload.reread(self.kwargs_json)
         except RecursionError as error:
             raise ValueError("The stored arguments are nested too deep to be read.") from error
         if not isinstance(args, list) or not isinstance(kwargs, dict):

@@ -26,10 +26,12 @@ class WrittenJSON(models.JSONField):
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
         try:
-            read = super().from_db_value(value, expression, connection)
+            read = payload.reread(value) if isinstance(value, str) else value
             payload.check(read)
         except (ValueError, TypeError, RecursionError, InvalidTask) as error:
-            logger.error("The ledger holds JSON that cannot be read (%s): %s", self, error)
+            logger.error(
+                "The ledger holds JSON that cannot be read (%s): %s", self, type(error).__name__
+            )
             return None
         return read
 

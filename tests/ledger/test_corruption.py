@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import pytest
 from django.db import connection
 
-from scheduling import ledger
+from scheduling import ledger, payload
 from scheduling.ledger import check
 from scheduling.ledger.values import Succeed
 from scheduling.models import Attempt, Lease, Schedule, Task
@@ -220,3 +220,14 @@ def test_a_running_task_that_cannot_be_read_holds_up_neither_its_batch_nor_the_r
     say([claim for claim in claims if claim.task_id != lost], failing(), now=at(1))
     assert task(good).state == TaskState.QUEUED
     assert [one.task_id for one in ledger.reap(ledger.held_leases(), now=at(11))] == [lost]
+
+
+@pytest.mark.parametrize("number", [1e16, 1e22, -1.7976931348623157e308, 5e-324, 0.1])
+def test_no_number_is_taken_for_a_broken_one(tenant_a: Tenant, number: float) -> None:
+    """PostgreSQL writes all of them out in full."""
+    (task_id,) = put(tenant_a, args=[number], kwargs={"number": number})
+    (claim,) = take()
+    assert claim.arguments() == ([number], {"number": number})
+    say(claim, Succeed(payload.dumps(number)))
+    kept = task(task_id)
+    assert (kept.args, kept.kwargs, kept.result) == ([number], {"number": number}, number)

@@ -24,6 +24,7 @@ from scheduling.ledger.recurring.form import TIMING, fill
 from scheduling.ledger.recurring.rule import move_to
 from scheduling.ledger.recurring.values import NewRecurring
 from scheduling.models import RecurringTask, Tick
+from scheduling.models.written import WrittenJSON
 from tenants.models import Tenant
 
 NO_LONGER = "Code does not declare it any more."
@@ -120,6 +121,17 @@ def catch_up(row: RecurringTask, now: datetime, *, before_their_jitter: bool) ->
     return not done.goes_on and row.is_silent == was_silent
 
 
+def store_state(row: RecurringTask) -> None:
+    """All but what is JSON: it stays as it is, even if it cannot be read."""
+    row.save(
+        update_fields=[
+            field.name
+            for field in row._meta.concrete_fields
+            if not (field.primary_key or isinstance(field, WrittenJSON))
+        ]
+    )
+
+
 def hush(row: RecurringTask, now: datetime) -> None:
     """What has come of a silent row, and was not accounted for before, was missed. The caller saves the row."""
     why = f"It was paused: {row.paused_reason}" if row.paused else row.disabled_reason
@@ -133,7 +145,7 @@ def retire_recurring(recurring_id: UUID, *, now: datetime | None = None) -> None
         row = locked(recurring_id)
         row.declared_in_code, row.disabled_reason, row.fires_at = False, NO_LONGER, None
         row.version += 1
-        row.save()
+        store_state(row)
         waiting.miss([row.pk], NO_LONGER, now)
 
 

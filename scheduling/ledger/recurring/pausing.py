@@ -8,7 +8,7 @@ from django.db import transaction
 from scheduling.ledger import wake
 from scheduling.ledger.dialects import dialect
 from scheduling.ledger.recurring import waiting
-from scheduling.ledger.recurring.keep import hush, locked, require_version
+from scheduling.ledger.recurring.keep import hush, locked, require_version, store_state
 from scheduling.ledger.recurring.rule import move_to
 from scheduling.models import RecurringTask
 
@@ -36,7 +36,7 @@ def pause_recurring(
         else:
             _resume(row, now)
         row.version += 1
-        row.save()
+        store_state(row)
         wake.after_commit(wake.TICK)
     return row
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from pytest_django import Settings
 
 from scheduling import ledger
@@ -212,6 +213,22 @@ def test_a_row_that_was_disabled_for_its_payload_loses_no_tick_over_an_edit_of_i
     assert told(row) == [("12:01", "missed"), ("12:02", "missed")]
     assert "payload" in reasons(row)[0]
     assert fire(at(3600)) == 1
+
+
+def test_what_cannot_be_read_of_a_row_stays_as_it_is_when_it_is_paused_and_resumed(
+    tenant_a: Tenant,
+) -> None:
+    row = recurring(tenant_a)
+    too_deep = "[" * 65 + "]" * 65
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE scheduling_recurringtask SET payload = %s", [too_deep])
+    assert again(row).payload is None
+    ledger.pause_recurring(row.pk, True, now=at(1))
+    ledger.pause_recurring(row.pk, False, now=at(2))
+    ledger.retire_recurring(row.pk, now=at(3))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT CAST(payload AS text) FROM scheduling_recurringtask")
+        assert cursor.fetchall() == [(too_deep,)]
 
 
 def test_resuming_what_cannot_be_followed_leaves_it_as_it_is(tenant_a: Tenant) -> None:
