@@ -1,6 +1,6 @@
 """`@recurring`: what code declares comes into the ledger once, and what an operator changed there stays changed."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -29,7 +29,7 @@ def nothing_else(monkeypatch: pytest.MonkeyPatch, tenant_a: Tenant, tenant_b: Te
     monkeypatch.setattr(recurring, "_declared", {})
 
 
-def declare(cron: str = "*/5 * * * *", *, of: Any = daily, **options: Any) -> None:
+def declare(cron: str | None = "*/5 * * * *", *, of: Any = daily, **options: Any) -> None:
     """As when a module is imported, in the place of what it declared before."""
     recurring._declared.clear()
     recurring.recurring(cron, **{"tenant": "tenant-a", **options})(of)
@@ -113,6 +113,16 @@ def test_an_interval_of_an_operator_gives_way_to_a_new_rule_in_code_as_a_whole()
     declare("*/10 * * * *")
     recurring.sync()
     assert (the_row().cron, the_row().every_seconds) == ("*/10 * * * *", None)
+
+
+def test_an_anchor_of_an_operator_gives_way_to_a_new_interval_in_code() -> None:
+    anchor = datetime(2026, 1, 1, tzinfo=UTC)
+    declare(None, every=timedelta(minutes=5), anchor=anchor)
+    recurring.sync()
+    ledger.edit_recurring(the_row().pk, {"anchor": anchor + timedelta(seconds=90)})
+    declare(None, every=timedelta(minutes=10), anchor=anchor)
+    recurring.sync()
+    assert (the_row().every_seconds, the_row().anchor) == (600, anchor)
 
 
 def test_a_pause_stays_whatever_code_says() -> None:
