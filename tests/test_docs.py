@@ -19,7 +19,7 @@ PAGES = [
 ]
 HTTP_REQUESTS = ROOT / "docs" / "http-requests.md"
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
-FROM_THE_ENVIRONMENT = re.compile(r'(?:env\.\w+|environ\.get)\(\s*"([A-Z_]+)"')
+FROM_THE_ENVIRONMENT = re.compile(r'(?:env\.\w+|os\.environ\.get)\(\s*"([A-Z_]+)"')
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
