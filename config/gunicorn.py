@@ -15,6 +15,8 @@ threads = int(os.environ.get("WEB_THREADS", "4"))
 worker_connections = settings.WEB_WAITERS + 400  # those of clients that wait, and of all others
 preload_app = True
 control_socket_disable = True
+limit_request_line = 8190
+"""Bytes: a list with every filter at its full length has to fit. It is the most that gunicorn allows."""
 accesslog = os.environ.get("ACCESS_LOG") or None
 # Without the query and the referrer, which are the callers' and may hold anything.
 access_log_format = '%(h)s %(t)s "%(m)s %(U)s %(H)s" %(s)s %(B)s %(L)s'
