@@ -1,10 +1,12 @@
 """Dead letters: what there is of which kind, the list, and what is done to all that match its filters."""
 
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import BadRequest
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
@@ -80,6 +82,13 @@ class DeadLetterAdmin(OperatedAdmin):
 
     def get_queryset(self, request: HttpRequest) -> TaskQuerySet:
         return super().get_queryset(request).dead()
+
+    def matching(self, request: HttpRequest) -> DeadLetterChangeList:
+        """What the filters in the address match. BadRequest for one that says nothing."""
+        try:
+            return cast("DeadLetterChangeList", self.get_changelist_instance(request))
+        except IncorrectLookupParameters as error:
+            raise BadRequest(f"The filters in the address: {error}") from error
 
     def get_urls(self) -> list[URLPattern]:
         wrap = self.admin_site.admin_view

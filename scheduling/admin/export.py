@@ -8,7 +8,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
@@ -21,7 +21,7 @@ from scheduling.letters import Found
 from scheduling.models import Task
 
 if TYPE_CHECKING:
-    from scheduling.admin.deadletters import DeadLetterAdmin, DeadLetterChangeList
+    from scheduling.admin.deadletters import DeadLetterAdmin
 
 MOST = 50_000
 CHUNK = 1000
@@ -54,7 +54,7 @@ def view(request: HttpRequest, kind: str, letters: "DeadLetterAdmin") -> HttpRes
         raise Http404("Dead letters are exported as csv or json.")
     if not letters.has_view_permission(request):
         raise PermissionDenied
-    changelist = cast("DeadLetterChangeList", letters.get_changelist_instance(request))
+    changelist = letters.matching(request)
     audit.record(operator(request), "export", changelist.which, note=f"As {kind}, up to {MOST:,}.")
     content_type, written = KINDS[kind]
     response = StreamingHttpResponse(

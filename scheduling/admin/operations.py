@@ -138,17 +138,18 @@ def _redrive(tasks: Sequence[Task]) -> Done:
     full: dict[int, ledger.Full] = {}
     done = {task.pk for task in ledger.redrive_what_fits(dead, full)}
     said = [f"{counted(len(done), 'dead letter')} redriven."]
-    owners = {task.pk: task.tenant for task in dead if task.pk not in done}
-    left_of = Counter(owners.values())
+    left_of = Counter(
+        task.tenant for task in dead if task.pk not in done and task.tenant_id in full
+    )
     said += [f"{left:,} left: {over(tenant, full[tenant.pk])}." for tenant, left in left_of.items()]
-    if left := len(tasks) - len(dead):
+    if left := len(tasks) - len(done) - left_of.total():
         said.append(f"{counted(left, 'task')} left: not dead.")
     return Done(done, " ".join(said))
 
 
 def _discard(tasks: Sequence[Task]) -> Done:
-    dead = {task.pk for task in tasks if task.dead_reason}
-    said = [f"{counted(ledger.discard(list(dead)), 'dead letter')} discarded."]
-    if left := len(tasks) - len(dead):
+    done = set(ledger.discarded([task.pk for task in tasks]))
+    said = [f"{counted(len(done), 'dead letter')} discarded."]
+    if left := len(tasks) - len(done):
         said.append(f"{counted(left, 'task')} left: not dead.")
-    return Done(dead, " ".join(said))
+    return Done(done, " ".join(said))

@@ -1,6 +1,6 @@
 """The pages of a sweep: first what it would be done to, then how far the workers have got with it."""
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from django import forms
 from django.core.exceptions import PermissionDenied
@@ -21,7 +21,7 @@ from scheduling.admin.site import console
 from scheduling.models import Sweep, WorkerProcess
 
 if TYPE_CHECKING:
-    from scheduling.admin.deadletters import DeadLetterAdmin, DeadLetterChangeList
+    from scheduling.admin.deadletters import DeadLetterAdmin
 
 SAMPLE = 10
 MOST_PER_SECOND = 1000
@@ -43,7 +43,7 @@ def ask_view(
 ) -> HttpResponse:
     """GET shows what matches, POST begins. The filters are in the address."""
     _require(request, operation)
-    changelist = cast("DeadLetterChangeList", letters.get_changelist_instance(request))
+    changelist = letters.matching(request)
     matching = changelist.found.matching()
     form = SweepForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and matching.count and form.is_valid():

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.contrib import admin
 from django.contrib.admin.views.main import PAGE_VAR, ChangeList
+from django.core.exceptions import BadRequest, ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
@@ -92,6 +93,12 @@ class OperatedAdmin(ReadOnlyAdmin[Task]):
 
     def get_queryset(self, request: HttpRequest) -> TaskQuerySet:
         return Task.objects.without_blobs()
+
+    def response_action(self, *args: Any, **kwargs: Any) -> HttpResponse | None:
+        try:
+            return super().response_action(*args, **kwargs)
+        except ValidationError as error:
+            raise BadRequest("A task's id is a UUID.") from error
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Task], search_term: str

@@ -32,7 +32,7 @@ from scheduling.ledger.recurring import (
     run_now,
     tick_of,
 )
-from scheduling.ledger.redrive import Full, discard, redrive, redrive_what_fits
+from scheduling.ledger.redrive import Full, discard, discarded, redrive, redrive_what_fits
 from scheduling.ledger.remotely import renew_remotely, settle_remotely
 from scheduling.ledger.renew import Fence, renew
 from scheduling.ledger.reschedule import reschedule
@@ -107,6 +107,7 @@ __all__ = [
     "create_recurring",
     "delete_recurring",
     "discard",
+    "discarded",
     "edit_recurring",
     "enqueue",
     "explain",

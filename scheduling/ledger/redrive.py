@@ -26,6 +26,11 @@ def redrive(task_ids: Sequence[UUID], *, now: datetime | None = None) -> int:
     that has passed is dropped. What is not dead is left alone, so twice at once is once. Counts against
     `max_queued`, not against the rate: LimitExceeded, or Overloaded, and then none of the batch is queued.
     """
+    return len(redriven(task_ids, now=now))
+
+
+def redriven(task_ids: Sequence[UUID], *, now: datetime | None = None) -> list[UUID]:
+    """Redrive them; answers which were dead until then, by a lock: of two at once each is told of its own."""
     capacity.require_room()
     db = dialect()
     with transaction.atomic():
@@ -40,11 +45,11 @@ def redrive(task_ids: Sequence[UUID], *, now: datetime | None = None) -> int:
                 [(task.pk, task.tenant_id, task.queue, task.priority, None) for task in tasks],
                 now,
             )
-    return len(tasks)
+    return [task.pk for task in tasks]
 
 
 def redrive_what_fits(tasks: Sequence[Task], full: dict[int, Full]) -> list[Task]:
-    """Redrive as many of them as the limits of their tenants allow; answers which.
+    """Redrive as many of them as are still dead and as the limits of their tenants allow; answers which.
 
     A batch is taken whole or not at all, so one that does not fit is halved. Tenants with no room for one
     more are added to `full`, and nothing of them is tried again.
@@ -53,7 +58,7 @@ def redrive_what_fits(tasks: Sequence[Task], full: dict[int, Full]) -> list[Task
     if not tasks:
         return []
     try:
-        redrive([task.pk for task in tasks])
+        done = set(redriven([task.pk for task in tasks]))
     except Overloaded as limit:
         full.update({task.tenant_id: limit for task in tasks})
         return []
@@ -62,17 +67,22 @@ def redrive_what_fits(tasks: Sequence[Task], full: dict[int, Full]) -> list[Task
             full[tasks[0].tenant_id] = limit
             return []
     else:
-        return tasks
+        return [task for task in tasks if task.pk in done]
     middle = len(tasks) // 2
     return redrive_what_fits(tasks[:middle], full) + redrive_what_fits(tasks[middle:], full)
 
 
 def discard(task_ids: Sequence[UUID]) -> int:
     """Delete dead letters with their history; answers how many. What is not dead is left alone."""
+    return len(discarded(task_ids))
+
+
+def discarded(task_ids: Sequence[UUID]) -> list[UUID]:
+    """Discard them; answers which were dead until then."""
     with transaction.atomic():
         ids = list(_dead(task_ids).values_list("pk", flat=True))
         delete_tasks(ids)
-    return len(ids)
+    return ids
 
 
 def delete_tasks(task_ids: Sequence[UUID]) -> None:

@@ -8,10 +8,11 @@ from django.test import Client
 
 from scheduling import clock
 from scheduling.admin import selection
-from scheduling.admin.operations import Operation
+from scheduling.admin.operations import Operation, perform
+from scheduling.audit import Actor, Via
 from scheduling.errors import Overloaded
 from scheduling.ledger import capacity
-from scheduling.models import OperatorAction, Task
+from scheduling.models import OperatedTask, OperatorAction, Task
 from tenants.models import Tenant
 from tests.admin.conftest import SignIn
 from tests.admin.kit import DEAD_LETTERS, TASKS, bury, page, put, recorded, text_of
@@ -176,6 +177,26 @@ def test_a_task_that_is_gone_by_now_is_left_out(operator: Client, tenant_a: Tena
 def test_an_id_that_is_none_is_refused(operator: Client) -> None:
     posted = {"task": "not-an-id", "confirmed": "1"}
     assert operator.post(f"{TASKS}discard/", posted).status_code == 400
+    for address, action in ((TASKS, "cancel"), (DEAD_LETTERS, "discard")):
+        picked = {"action": action, "_selected_action": "not-an-id", "index": "0"}
+        assert operator.post(address, picked).status_code == 400
+
+
+@pytest.mark.parametrize("operation", [Operation.REDRIVE, Operation.DISCARD])
+def test_who_comes_second_is_told_so_and_is_on_record_with_nothing_done(
+    tenant_a: Tenant, operation: Operation
+) -> None:
+    """Both have read the tasks while they were dead."""
+    bury(tenant_a, 2)
+    read = list(Task.objects.select_related("tenant"))
+    ana, bo = Actor("ana", Via.CONSOLE), Actor("bo", Via.CONSOLE)
+    assert perform(operation, read[:1], ana).startswith("1 dead letter ")
+    told = perform(operation, read, bo)
+    assert told.startswith("1 dead letter ")
+    assert told.endswith("1 task left: not dead.")
+    second = OperatorAction.objects.get(by="bo")
+    assert (second.done, second.refused) == (1, 1)
+    assert OperatedTask.objects.filter(action=second).count() == 1
 
 
 def test_no_more_are_picked_than_fit_one_transaction(

@@ -133,6 +133,18 @@ def test_what_matches_nothing_begins_nothing(
     assert not Sweep.objects.exists()
 
 
+@pytest.mark.parametrize("what", ["redrive-all/", "discard-all/", "export.csv", "export.json"])
+def test_a_filter_that_says_nothing_is_refused(
+    operator: Client, tenant_a: Tenant, what: str
+) -> None:
+    """Without it more would match than was meant."""
+    bury(tenant_a)
+    address = f"{DEAD_LETTERS}{what}?finished_after=soon"
+    for answer in (operator.get(address), operator.post(address)):
+        assert answer.status_code == 400
+    assert not Sweep.objects.exists()
+
+
 def test_discarding_all_deletes_them(operator: Client, tenant_a: Tenant) -> None:
     bury(tenant_a, 3)
     assert "3 dead letters discarded." in run(operator, "discard-all/")
