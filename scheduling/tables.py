@@ -6,6 +6,7 @@ finds columns missing. Every program asks here before it touches anything else.
 
 from collections.abc import Set
 from functools import cache
+from threading import Lock
 
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
@@ -14,6 +15,9 @@ from django.db.migrations.loader import MigrationLoader
 OURS = ("scheduling", "tenants")
 Migration = tuple[str, str]
 
+_reading = Lock()
+"""Django loads the modules of migrations anew to read them, and no two threads can do that at once."""
+
 
 class TablesDiffer(Exception):
     """The tables are not this code's. Says what happened and what to do; nothing was changed."""
@@ -21,7 +25,8 @@ class TablesDiffer(Exception):
 
 def require_fit() -> None:
     """Raises TablesDiffer unless exactly this code's migrations were applied; OperationalError without a ledger."""
-    executor = MigrationExecutor(connection)
+    with _reading:
+        executor = MigrationExecutor(connection)
     require_known(executor.loader)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         raise TablesDiffer("The tables are not up to date. Run `manage.py bootstrap`.")
@@ -35,7 +40,9 @@ def require_fit_once() -> None:
 
 def require_known(loader: MigrationLoader | None = None) -> None:
     """Raises TablesDiffer when a newer release has changed the tables; those of an older one may stand."""
-    loader = loader or MigrationLoader(connection)
+    if loader is None:
+        with _reading:
+            loader = MigrationLoader(connection)
     if unknown := sorted(_applied(loader) - _known(loader)):
         names = ", ".join(f"{app}.{name}" for app, name in unknown)
         raise TablesDiffer(

@@ -1,11 +1,14 @@
 """Tables of a newer release, or of an older one: nobody touches them, and everybody says why."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import OperationalError
+from django.db import OperationalError, connections
+from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -121,6 +124,32 @@ def test_the_migrations_of_others_are_not_ours_to_know() -> None:
     loader = MigrationLoader(None)
     loader.applied_migrations = {("auth", "9999_of_the_future"): None}  # type: ignore[dict-item]
     tables.require_known(loader)
+
+
+def test_threads_that_ask_at_once_read_the_migrations_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A process that was just started is asked by all its threads, and modules that are loaded twice at once break."""
+    all_ask = Barrier(4)
+    inside: list[int] = []
+
+    class Executor(MigrationExecutor):
+        def __init__(self, connection: Any) -> None:
+            inside.append(1)
+            super().__init__(connection)
+            assert len(inside) == 1, "somebody else reads them too"
+            inside.pop()
+
+    def ask(_: int) -> None:
+        all_ask.wait(10)
+        try:
+            tables.require_fit()
+        finally:
+            connections.close_all()
+
+    monkeypatch.setattr(tables, "MigrationExecutor", Executor)
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(ask, range(4)))
 
 
 @pytest.mark.usefixtures("tenant_a")

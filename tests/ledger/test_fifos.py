@@ -65,6 +65,24 @@ def test_the_pipe_of_a_listener_that_was_killed_is_removed(
     assert listener.drain() == {"work"}
 
 
+def test_a_listener_that_dies_just_before_it_is_written_to_keeps_no_other_from_being_woken(
+    ledger_path: str, listener: FifoListener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dying = FifoListener(ledger_path)
+    its_pipe, write = os.fstat(dying.fileno()).st_ino, os.write
+
+    def late(pipe: int, letter: bytes) -> int:
+        if os.fstat(pipe).st_ino == its_pipe:
+            os.close(dying.fileno())
+        return write(pipe, letter)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", late)
+        wake(ledger_path, "work")
+    assert len(pipes(ledger_path)) == 1
+    assert listener.drain() == {"work"}
+
+
 def test_a_process_out_of_files_removes_nobodys_pipe(
     ledger_path: str, listener: FifoListener, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,9 @@ from django.db import OperationalError
 
 from scheduling.ledger.topics import TOPICS
 
+NOBODY_READS = (errno.ENXIO, errno.EPIPE)
+"""Nobody did any more when it was opened, or when it was written to."""
+
 
 def wake(ledger: str, topic: str) -> None:
     """Put the topic's first letter into every pipe. A full pipe has woken its reader already."""
@@ -24,14 +27,17 @@ def wake(ledger: str, topic: str) -> None:
 
 def _put(path: str, letter: bytes) -> None:
     try:
-        pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        _write(path, letter)
     except FileNotFoundError:
         return
     except OSError as error:
-        if error.errno != errno.ENXIO:  # nobody reads it
+        if error.errno not in NOBODY_READS:
             raise
         Path(path).unlink(missing_ok=True)
-        return
+
+
+def _write(path: str, letter: bytes) -> None:
+    pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         with suppress(BlockingIOError):
             os.write(pipe, letter)
