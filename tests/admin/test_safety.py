@@ -196,3 +196,13 @@ def test_a_form_of_another_site_does_nothing(operator: Client, tenant_a: Tenant)
     assert response.status_code == 403
     assert "did not come from this console" in text_of(response)
     assert Task.objects.filter(pk=task_id).exists()
+
+
+def test_text_that_runs_backwards_turns_round_nothing_beside_it(operator: Client) -> None:
+    """On every page: who paused what must not be readable as something else."""
+    covers, reason, by = "\u202equeue", "\u202ereason", "\u202eby"
+    ledger.pause(name=covers, reason=reason, by=by)
+    html = operator.get(PAUSES).content.decode()
+    banner = html.partition('aria-label="Kill switch"')[2].partition("</form>")[0]
+    for text in (covers, reason, by):
+        assert re.search(f"<bdi>[^<]*{text}</bdi>", banner), text

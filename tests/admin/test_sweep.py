@@ -208,6 +208,8 @@ def test_a_cancelled_one_leaves_the_rest_as_it_is(
     assert told in text_of(operator.post(f"{page}cancel/", follow=True))
     step(operator, page)
     assert len(dead()) == 2
+    operator.post(f"{page}cancel/")  # a colleague's, who comes second
+    assert Sweep.objects.get().state == Sweep.State.CANCELLED
     assert recorded() == [f"discard {told}", f"cancel {told}"]
 
 
