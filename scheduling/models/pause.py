@@ -8,6 +8,10 @@ from django.db.models import Q
 
 from tenants.models import Tenant
 
+OF_EVERYTHING = models.ExpressionWrapper(
+    Q(tenant=None, queue="", name=""), output_field=models.BooleanField()
+)
+
 
 class PauseQuerySet(models.QuerySet["Pause"]):
     def in_force(self, now: datetime) -> "PauseQuerySet":
@@ -16,8 +20,10 @@ class PauseQuerySet(models.QuerySet["Pause"]):
         )
 
     def standing(self, now: datetime) -> "PauseQuerySet":
-        """In force, as people read them: with whom they concern, and operators' own before those of tenants."""
-        return self.in_force(now).select_related("tenant").order_by("by_tenant", "since")
+        """In force, as people read them: with whom they concern, operators' own before those of tenants, and of
+        these one of everything before the others, the latest first."""
+        pauses = self.in_force(now).select_related("tenant")
+        return pauses.order_by("by_tenant", OF_EVERYTHING.desc(), "-since")
 
     def over(self, now: datetime) -> "PauseQuerySet":
         """Lifted or expired, with what it held still to be put back."""

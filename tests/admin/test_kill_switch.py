@@ -22,9 +22,10 @@ ADD = f"{PAUSES}add/"
     ["/admin/", TASKS, DEAD_LETTERS, PAUSES, "/admin/tenants/tenant/", "/admin/auth/user/add/"],
 )
 def test_every_page_tells_of_a_pause(operator: Client, address: str) -> None:
-    ledger.pause(queue="mail", reason="provider outage", by="bo")
+    an_hour_ago = clock.now() - timedelta(minutes=60, seconds=20)
+    ledger.pause(queue="mail", reason="provider outage", by="bo", now=an_hour_ago)
     page = text_of(operator.get(address))
-    assert "Paused: queue mail provider outage bo, now, until resumed" in page
+    assert "Paused: queue mail provider outage bo, 1 h ago, until resumed" in page
 
 
 def test_who_is_not_signed_in_is_told_of_no_pause(client: Client, db: None) -> None:
@@ -51,6 +52,19 @@ def test_tenants_that_paused_themselves_do_not_crowd_out_an_operators_pause(
     assert "its token (the tenant itself)" in shown
     assert "All pauses" in shown
     assert text_of(operator.get(PAUSES)).count("Resume") == 3 + 6
+
+
+def test_of_many_pauses_those_of_everything_and_the_latest_are_shown(operator: Client) -> None:
+    began_at = clock.now() - timedelta(hours=1)
+    ledger.pause(reason="migration", by="bo", now=began_at)
+    for number in range(4):
+        ledger.pause(queue=f"q{number}", by="bo", now=began_at + timedelta(minutes=number))
+    shown = text_of(operator.get("/admin/")).partition("All pauses")[0]
+    assert [scope for scope in ("everything", "q3", "q2", "q1", "q0") if f"{scope} " in shown] == [
+        "everything",
+        "q3",
+        "q2",
+    ]
 
 
 def test_an_expired_pause_is_not_shown(operator: Client) -> None:
