@@ -11,6 +11,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from scheduling.admin import figures, words
+from scheduling.counts import counted
 from tenants.models import Tenant
 
 register = template.Library()
@@ -18,6 +19,7 @@ register = template.Library()
 WORDS = re.compile(r"(?<=\.)(?=.)|(?<=[a-z])(?=[A-Z])")
 """As in `invoices.send` and in `ConnectTimeout`."""
 
+register.filter(counted)
 register.filter(words.clock)
 register.filter(words.exact)
 register.filter(words.number)
