@@ -11,7 +11,7 @@ import pytest
 from django.db import OperationalError, connection
 from pytest_django import Settings
 
-from scheduling import ledger
+from scheduling import ledger, retry
 from scheduling.api.v1.until_found import Line, Waiter
 from scheduling.api.v1.waiting import is_there
 from scheduling.ledger import Claim
@@ -204,6 +204,19 @@ class TestSettling:
         assert task.history.get().error["traceback"] == "cut.js:3"
 
     def test_failure_without_more_backs_off_as_any_task_does(
+        self, api_a: Api, tenant_a: Tenant
+    ) -> None:
+        put(tenant_a, 20, max_attempts=2)
+        delays = set()
+        for _ in range(20):
+            worker, lease = claim_one(api_a)
+            settle(api_a, worker, {**lease, "outcome": "failed", "error": {"class": "E"}})
+            task = Task.objects.get(pk=lease["task_id"])
+            delays.add(task.schedule.due_at - task.history.get().finished_at)
+        assert all(delay <= retry.ceiling(1) for delay in delays)
+        assert len(delays) > 15, "they are tried again in one instant"
+
+    def test_a_failure_of_the_last_attempt_is_a_dead_letter(
         self, api_a: Api, tenant_a: Tenant
     ) -> None:
         put(tenant_a, max_attempts=1)

@@ -1,5 +1,6 @@
 """From what a handler returned or raised to what the ledger is told."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -8,8 +9,8 @@ from typing import Any
 import pytest
 
 from scheduling import retry
-from scheduling.errors import PermanentFailure, RetryAfter, Snoozed
-from scheduling.ledger.values import Fail, Snooze, Succeed
+from scheduling.errors import PermanentFailure, RetryAfter, Snoozed, UnknownHandler
+from scheduling.ledger.values import Claim, Fail, Snooze, Succeed, Verdict
 from scheduling.returned import RESULT_LIMIT
 from scheduling.workers import verdicts
 from tests.app import tasks
@@ -64,6 +65,27 @@ def test_whatever_is_raised_is_an_ordinary_failure(error: BaseException) -> None
     assert verdict.failure.cls == f"builtins.{type(error).__name__}"
     assert verdict.retry_in is not None
     assert verdict.retry_in <= retry.ceiling(1)
+
+
+OURS_TO_DELAY: list[tuple[Callable[[Claim], Verdict], timedelta]] = [
+    (lambda claim: verdicts.of_error(claim, tasks.noop, ValueError()), retry.FAILED_BASE),
+    (lambda claim: verdicts.of_unknown_handler(claim, UnknownHandler("new")), retry.FAILED_BASE),
+    (verdicts.of_endless, retry.FAILED_BASE),
+    (verdicts.of_lost_lease, retry.LOST_BASE),
+]
+
+
+@pytest.mark.parametrize(("said_of", "base"), OURS_TO_DELAY)
+def test_a_crowd_that_fails_in_one_instant_is_not_tried_again_in_one(
+    said_of: Callable[[Claim], Verdict], base: timedelta
+) -> None:
+    crowd = [said_of(a_claim(attempt=5)) for _ in range(1000)]
+    longest = retry.ceiling(5, base=base)
+    per_tenth = Counter(
+        one.retry_in // (longest / 10) for one in crowd if isinstance(one, Fail) and one.retry_in
+    )
+    assert set(per_tenth) == set(range(10))
+    assert min(per_tenth.values()) > 40, "an even spread has a hundred in every tenth"
 
 
 def test_handler_chooses_its_words() -> None:
