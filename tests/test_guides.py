@@ -5,7 +5,6 @@ import re
 import unittest
 from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -24,11 +23,10 @@ from scheduling.states import TaskState
 from scheduling.testing import run_due_tasks
 from tenants.current import acting_for
 from tenants.models import Tenant
+from tests.pages import DOCS, shown_in
 from tests.workers.kit import a_claim
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
-
-DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
 class Readers(models.Model):
@@ -53,14 +51,6 @@ class Store(dict[str, str]):
 
     def put(self, key: str, content: str) -> None:
         self[key] = content
-
-
-def shown_in(page: str, **names: Any) -> dict[str, Any]:
-    """Everything that the snippets of a page declare, given what its reader has already."""
-    names["__name__"] = f"readers.{Path(page).stem}"
-    for snippet in re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), re.DOTALL):
-        exec(snippet, names)  # noqa: S102  # our own page
-    return names
 
 
 FENCING = shown_in(
