@@ -54,9 +54,8 @@ class Narrowed:
         self, unfinished: Unfinished, among: TaskQuerySet, cursor: UUID | None
     ) -> Step:
         """To the end if they are few. Otherwise through all that waits, or all there are, whichever gets further."""
-        few = unfinished.all_if_few(paging.WALK)
-        if few is not None:
-            return Step(below(self.tasks.filter(pk__among=few), cursor), None)
+        if unfinished.few is not None:
+            return Step(below(self.tasks.filter(pk__among=unfinished.few), cursor), None)
         newest = unfinished.newest(cursor, paging.WALK)
         if len(newest) < paging.WALK:
             return Step(self.tasks.filter(pk__among=newest), None)

@@ -14,6 +14,8 @@ from scheduling.models.task import TaskQuerySet
 
 WALK = 5_000
 """Tasks that one step looks at, at most."""
+STEPS = 3
+"""That a page takes at most. Each costs two or three queries."""
 ENOUGH = 0.03
 """Seconds after which a page takes no further step."""
 
@@ -41,7 +43,13 @@ class Step:
     """The last id that it looks at. None: it comes to the end."""
 
 
-def page(step_below: Callable[[UUID | None], Step], *, cursor: UUID | None, limit: int) -> Page:
+def page(
+    step_below: Callable[[UUID | None], Step],
+    *,
+    cursor: UUID | None,
+    limit: int,
+    most_steps: int = STEPS,
+) -> Page:
     """The tasks after the cursor. Ids are ordered by creation, so a page stays put while tasks come in.
 
     It ends where it is full, where there are no more, or else after some steps: then it is short, or empty, and
@@ -49,7 +57,7 @@ def page(step_below: Callable[[UUID | None], Step], *, cursor: UUID | None, limi
     """
     found: list[Task] = []
     walked, ends_at = 0, clock.monotonic() + ENOUGH
-    while True:
+    for _ in range(most_steps):
         step = step_below(cursor)
         found += step.tasks.order_by("-id")[: limit + 1 - len(found)]
         if len(found) > limit:
@@ -58,7 +66,8 @@ def page(step_below: Callable[[UUID | None], Step], *, cursor: UUID | None, limi
         if cursor is None:
             return Page(found, None, 0)
         if clock.monotonic() >= ends_at:
-            return Page(found, cursor, walked)
+            break
+    return Page(found, cursor, walked)
 
 
 def below(tasks: TaskQuerySet, cursor: UUID | None) -> TaskQuerySet:

@@ -75,6 +75,32 @@ def test_a_page_of_what_no_index_finds_looks_so_far_and_says_so(
     assert listed(operator, page.context["cl"].older) == [str(rare)]
 
 
+@pytest.mark.parametrize("state", ["queued", "scheduled", "retrying", "running"])
+@pytest.mark.parametrize("queue", ["", "&queue=q1"])
+def test_a_page_asks_little_however_far_it_looks_and_however_many_lanes_there_are(
+    operator: Client,
+    tenant_a: Tenant,
+    monkeypatch: pytest.MonkeyPatch,
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+    state: str,
+    queue: str,
+) -> None:
+    monkeypatch.setattr(paging, "WALK", 2)
+    monkeypatch.setattr(paging, "ENOUGH", 1e9)
+    for number in range(12):
+        put(tenant_a, 3, queue=f"q{number}", name="demo.often")
+        put(tenant_a, 3, queue=f"q{number}", due_at=ago(hours=-1))
+    take(3, queues=["q1"])
+    addresses = [
+        f"{TASKS}?tenant=tenant-a&state={state}&name=demo.rare{queue}",
+        f"{TASKS}?tenant=tenant-a&name=demo.rare{queue}",
+        f"{DEAD_LETTERS}?tenant=tenant-a&finished_after=2026-01-01T00:00{queue}",
+    ]
+    for address in addresses:
+        with django_assert_max_num_queries(15):
+            assert operator.get(address).status_code == 200
+
+
 @pytest.mark.parametrize("number", ["0", "-3", "x", "%00", "999999999999999999999999"])
 def test_a_page_that_cannot_be_is_no_error(operator: Client, tenant_a: Tenant, number: str) -> None:
     put(tenant_a)
