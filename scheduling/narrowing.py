@@ -8,7 +8,6 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from scheduling import paging
 from scheduling.models.task import TaskQuerySet
 from scheduling.paging import Step, below, lowest_walked
 from scheduling.states import TaskState
@@ -56,8 +55,8 @@ class Narrowed:
         """To the end if they are few. Otherwise through all that waits, or all there are, whichever gets further."""
         if unfinished.few is not None:
             return Step(below(self.tasks.filter(pk__among=unfinished.few), cursor), None)
-        newest = unfinished.newest(cursor, paging.WALK)
-        if len(newest) < paging.WALK:
+        newest, are_all = unfinished.newest(cursor)
+        if are_all:
             return Step(self.tasks.filter(pk__among=newest), None)
         floor = lowest_walked(among, cursor)
         if floor is None or floor < newest[-1]:
