@@ -114,7 +114,7 @@ def together(parts: Sequence[QuerySet[Any]], most: int | None = None) -> list[UU
         return []
     each = [part.values("pk").query.sql_with_params() for part in parts]
     sql = " UNION ALL ".join(
-        f"SELECT * FROM ({one}) AS part_{n}"  # noqa: S608  # the ORM's, whose values are bound
+        f"SELECT * FROM ({one}) AS part_{n}"  # noqa: S608  # nosec B608  # the ORM's, whose values are bound
         for n, (one, _) in enumerate(each)
     )
     if most is not None:
