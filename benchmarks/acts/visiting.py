@@ -18,7 +18,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import resolve, reverse
 
-from scheduling.models import Task
+from scheduling import sweeps
+from scheduling.audit import Actor, Via
+from scheduling.models import Sweep, Task
 from tenants.models import Tenant
 
 LINK = re.compile(r'(?:href|hx-get)="([^"#]+)"')
@@ -81,6 +83,17 @@ def _doors() -> Iterator[str]:
     yield f"{reverse('admin:scheduling_deadletter_changelist')}?tenant={loudest.slug}"
     yield f"{tasks}?tenant={loudest.slug}"
     yield f"{tasks}?name=reports.build"
+    yield reverse("admin:scheduling_deadletter_sweep", args=[_sweep_of(loudest).pk])
+
+
+def _sweep_of(tenant: Tenant) -> Sweep:
+    """One that is under way and stays so, as no worker is there."""
+    return sweeps.begin(
+        Sweep.Operation.REDRIVE,
+        {"tenant": tenant.slug},
+        which=f"all dead letters of {tenant}",
+        by=Actor("bench", Via.CONSOLE),
+    )
 
 
 def _kind(address: str) -> Kind | None:

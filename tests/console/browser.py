@@ -17,6 +17,7 @@ from playwright.sync_api import (
     BrowserContext,
     ConsoleMessage,
     Error,
+    Locator,
     Page,
     Request,
     sync_playwright,
@@ -125,6 +126,12 @@ class Watch:
     def _note(self, fault: str) -> None:
         if not any(text in fault for text in self.expected):
             self.faults.append(fault)
+
+
+def follow(link: Locator) -> None:
+    """Click on it, and go on when the page that it leads to is there: a click alone does not wait for one."""
+    with link.page.expect_navigation():
+        link.click()
 
 
 def barriers(page: Page) -> list[str]:

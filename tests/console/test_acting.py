@@ -13,7 +13,7 @@ from scheduling.ledger.values import Succeed
 from scheduling.models import Lease, Schedule, Sweep, Task
 from tenants.models import ApiToken, Tenant
 from tests.admin.kit import DEAD_LETTERS, PAUSES, RECURRING, TASKS, bury, page, put
-from tests.console.browser import barriers, sideways
+from tests.console.browser import barriers, follow, sideways
 from tests.console.looks import in_both_themes, in_every_look
 from tests.console.test_live import look_again
 from tests.ledger.kit import say, take
@@ -102,7 +102,7 @@ def test_a_slow_sweep_is_left_found_again_and_cancelled(operator: Page, tenant_a
     bury(tenant_a, 30)
     operator.goto(f"{DEAD_LETTERS}redrive-all/")
     operator.get_by_label("At most per second").fill("2")
-    operator.get_by_role("button", name="Redrive 30 dead letters").click()
+    follow(operator.get_by_role("button", name="Redrive 30 dead letters"))
     a_worker_steps(after=timedelta(seconds=1))
     look_again(operator)
     expect(operator.get_by_role("progressbar")).to_have_js_property("value", 2)
@@ -167,10 +167,10 @@ def test_a_token_is_shown_once_and_revoked(owner: Page, tenant_a: Tenant) -> Non
     owner.get_by_role("button", name="Issue").click()
     secret = owner.locator("pre.secret").inner_text()
     inspect(owner)
-    owner.get_by_role("link", name="All tokens").click()
+    follow(owner.get_by_role("link", name="All tokens"))
     inspect(owner)
     assert secret not in owner.content()
-    owner.get_by_role("link", name=ApiToken.objects.get().prefix).click()
+    follow(owner.get_by_role("link", name=ApiToken.objects.get().prefix))
     inspect(owner)
     owner.get_by_role("button", name="Revoke").click()
     expect(owner.get_by_text("1 revoked")).to_be_visible()
