@@ -8,7 +8,8 @@ class SchedulingConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from scheduling import checks, forked, registry, results  # noqa: F401  (checks register on import)
+        from scheduling import checks, forked, results  # noqa: F401  (checks register on import)
+        from scheduling.declaring import registry
         from scheduling.sqlite import pragmas
 
         pragmas.connect()

@@ -12,7 +12,7 @@ from django.core.checks import Warning as CheckWarning
 from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 
-from scheduling import clock, ledger, registry, tracing
+from scheduling import clock, ledger, tracing
 from scheduling import models as rows
 from scheduling.compat import (
     BaseTaskBackend,
@@ -23,9 +23,10 @@ from scheduling.compat import (
     normalize_json,
     task_enqueued,
 )
+from scheduling.declaring import registry
+from scheduling.declaring.ledger_task import LedgerTask
 from scheduling.enqueueing import new_task
 from scheduling.errors import InvalidTask, TenantRequired
-from scheduling.ledger_task import LedgerTask
 from scheduling.results import enqueued, result_of
 from tenants import current
 from tenants.models import Tenant

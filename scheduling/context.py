@@ -11,10 +11,10 @@ from uuid import UUID
 
 from scheduling import clock, ledger, returned, tracing
 from scheduling.compat import TaskContext, TaskResult, TaskResultStatus
+from scheduling.declaring.ledger_task import LedgerTask
 from scheduling.errors import Snoozed, StaleLease, WrongState
 from scheduling.ledger.progress import Progress
 from scheduling.ledger.values import Claim, Succeed
-from scheduling.ledger_task import LedgerTask
 from scheduling.states import TaskState
 
 LEASE_LOOK = timedelta(milliseconds=500)

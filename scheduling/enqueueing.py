@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
-from scheduling import clock, options, payload, registry
+from scheduling import clock, options, payload
+from scheduling.declaring import registry
+from scheduling.declaring.ledger_task import LedgerTask
 from scheduling.errors import InvalidTask
 from scheduling.instants import Timing, parse_instant, timing
 from scheduling.ledger.values import NewTask
-from scheduling.ledger_task import LedgerTask
 
 __all__ = ["Asked", "new_task", "parse_instant"]
 

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from scheduling import enqueueing, registry, remote
+from scheduling import enqueueing
+from scheduling.declaring import registry, remote
+from scheduling.declaring.ledger_task import LedgerTask
 from scheduling.errors import InvalidTask
-from scheduling.ledger_task import LedgerTask
 
 OF_THE_TASK = ("queue", "priority", "max_attempts", "timeout_seconds")
 """What a task declares, and a recurring task may say otherwise."""

@@ -14,10 +14,11 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from scheduling import ledger, registry
+from scheduling import ledger
 from scheduling.compat import InvalidDeclaration
+from scheduling.declaring import registry
+from scheduling.declaring.ledger_task import LedgerTask
 from scheduling.errors import InvalidTask, NameTaken, TooManyRecurring
-from scheduling.ledger_task import LedgerTask
 from scheduling.models import RecurringTask
 from scheduling.policies import CATCHUP_WINDOW, Catchup, Overlap
 from tenants.models import Tenant

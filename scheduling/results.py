@@ -8,7 +8,7 @@ from typing import Any, assert_never, cast
 
 from django.utils.functional import SimpleLazyObject
 
-from scheduling import compat, registry
+from scheduling import compat
 from scheduling.compat import (
     TaskError,
     TaskResult,
@@ -16,9 +16,10 @@ from scheduling.compat import (
     log_task_enqueued,
     task_enqueued,
 )
+from scheduling.declaring import registry
+from scheduling.declaring.ledger_task import LedgerTask
 from scheduling.errors import RentrollError
 from scheduling.ledger.values import Accepted, NewTask
-from scheduling.ledger_task import LedgerTask
 from scheduling.models import Attempt, Lease, Task
 from scheduling.states import Outcome, TaskState
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
+from scheduling.declaring.remote import is_remote
 from scheduling.ledger import Explanation, Why
 from scheduling.ledger.explain import FURTHEST
 from scheduling.models import Pause, Task
-from scheduling.remote import is_remote
 from scheduling.states import TaskState
 
 Instant = Callable[[datetime], str | None]

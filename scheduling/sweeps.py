@@ -20,9 +20,9 @@ from scheduling.counts import counted
 from scheduling.errors import Overloaded
 from scheduling.ledger import wake
 from scheduling.ledger.dialects import dialect
-from scheduling.letters import Found, over
+from scheduling.lists.letters import Found, over
+from scheduling.lists.narrowing import COLUMNS, narrowed
 from scheduling.models import OperatorAction, Sweep, Task
-from scheduling.narrowing import COLUMNS, narrowed
 from tenants.models import Tenant
 
 STEP = 100

@@ -13,9 +13,9 @@ from django.db.models import QuerySet
 
 from scheduling import clock, ledger
 from scheduling.compat import TaskResult, default_task_backend
+from scheduling.declaring.ledger_task import LedgerTask
 from scheduling.ledger.dialects import dialect
 from scheduling.ledger.values import Claim, Fail, Settlement
-from scheduling.ledger_task import LedgerTask
 from scheduling.models import Task
 from scheduling.results import result_of
 from scheduling.workers.coroutines import Coroutines, Running

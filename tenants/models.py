@@ -15,7 +15,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import DatabaseError, connections, models
 from django.db.models import F, Q
 
-from scheduling.prepared import prepared
+from tenants.prepared import prepared
 from tenants.sign_in import SignInTries
 
 __all__ = [

@@ -12,10 +12,11 @@ from types import SimpleNamespace
 import pytest
 from django.core.management import get_commands, load_command_class
 
-from scheduling import ledger, registry
+from scheduling import ledger
 from scheduling import recurring as declarations
 from scheduling.compat import TaskResultStatus, task
 from scheduling.context import Context
+from scheduling.declaring import registry
 from scheduling.models import RecurringTask
 from scheduling.testing import enqueued, run_due_tasks
 from tenants.models import ApiToken, Tenant

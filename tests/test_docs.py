@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from scheduling import clock, registry
+from scheduling import clock
 from scheduling.builtin.signing import secret_of, signature
+from scheduling.declaring import registry
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [

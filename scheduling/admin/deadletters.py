@@ -27,7 +27,7 @@ from scheduling.admin.filters import (
 from scheduling.admin.operations import Operation, allowed
 from scheduling.admin.site import console
 from scheduling.admin.task_list import OperatedAdmin, TaskChangeList
-from scheduling.letters import Found
+from scheduling.lists.letters import Found
 from scheduling.models import DeadLetter, Sweep, Task
 from scheduling.models.task import TaskQuerySet
 

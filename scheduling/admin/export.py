@@ -17,7 +17,7 @@ from django.http import Http404, HttpRequest, HttpResponseBase, StreamingHttpRes
 
 from scheduling import audit, clock
 from scheduling.admin.audit import operator
-from scheduling.letters import Found
+from scheduling.lists.letters import Found
 from scheduling.models import Task
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Filters of the lists. Those of tasks only say what is asked for: `scheduling.narrowing` knows how to find it."""
+"""Filters of the lists. Those of tasks only say what is asked for: `scheduling.lists.narrowing` knows how to find it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -11,8 +11,8 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
 from scheduling import clock
+from scheduling.lists.narrowing import STATES
 from scheduling.models import Lane
-from scheduling.narrowing import STATES
 from scheduling.states import DeadReason
 from tenants.models import Tenant
 

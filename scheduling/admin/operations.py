@@ -14,7 +14,7 @@ from django.db import transaction
 from scheduling import audit, clock, ledger
 from scheduling.audit import Actor
 from scheduling.counts import counted
-from scheduling.letters import over
+from scheduling.lists.letters import over
 from scheduling.models import Task
 from scheduling.states import TaskState
 

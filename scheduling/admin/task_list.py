@@ -13,13 +13,14 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from scheduling import clock, paging
+from scheduling import clock
 from scheduling.admin import selection, words
 from scheduling.admin.lists import CursorChangeList, ReadOnlyAdmin
 from scheduling.admin.operations import Operation
+from scheduling.lists import paging
+from scheduling.lists.narrowing import Narrowed, narrowed
 from scheduling.models import Task
 from scheduling.models.task import TaskQuerySet
-from scheduling.narrowing import Narrowed, narrowed
 from tenants.models import Tenant
 
 STEPS = 1

@@ -20,6 +20,7 @@ from scheduling.compat import (
     task_started,
 )
 from scheduling.context import Context
+from scheduling.declaring.ledger_task import LedgerTask
 from scheduling.ledger.values import (
     Claim,
     Fail,
@@ -30,7 +31,6 @@ from scheduling.ledger.values import (
     Succeed,
     Verdict,
 )
-from scheduling.ledger_task import LedgerTask
 
 logger = logging.getLogger(__name__)
 

@@ -5,11 +5,12 @@ from functools import cache
 from inspect import iscoroutinefunction
 from typing import Any
 
-from scheduling import registry, under_way
+from scheduling import under_way
 from scheduling.context import Context
+from scheduling.declaring import registry
+from scheduling.declaring.ledger_task import LedgerTask
 from scheduling.errors import InvalidTask, UnknownHandler
 from scheduling.ledger.values import Stop, Verdict
-from scheduling.ledger_task import LedgerTask
 from scheduling.workers import announcements, spans, verdicts
 from scheduling.workers.coroutines import Coroutines, Running
 from scheduling.workers.held import Held, Interruptible

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from scheduling import payload, retry, returned
+from scheduling.declaring.ledger_task import LedgerTask
 from scheduling.errors import (
     InvalidTask,
     PermanentFailure,
@@ -17,7 +18,6 @@ from scheduling.errors import (
     not_negative,
 )
 from scheduling.ledger.values import Claim, Fail, Failure, Snooze, Succeed, Verdict
-from scheduling.ledger_task import LedgerTask
 
 logger = logging.getLogger(__name__)
 

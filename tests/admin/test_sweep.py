@@ -7,9 +7,10 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from scheduling import clock, letters, sweeps
+from scheduling import clock, sweeps
 from scheduling.errors import Overloaded
 from scheduling.ledger import capacity
+from scheduling.lists import letters
 from scheduling.models import OperatorAction, Sweep, Task
 from tenants.models import Tenant
 from tests.admin.conftest import SignIn

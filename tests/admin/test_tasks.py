@@ -9,11 +9,12 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from scheduling import clock, ledger, paging
+from scheduling import clock, ledger
 from scheduling.admin.lists import ReadOnlyAdmin
 from scheduling.admin.shown import TEXT_SHOWN
 from scheduling.admin.words import lasting
 from scheduling.ledger.values import Snooze, Succeed
+from scheduling.lists import paging
 from scheduling.models import Lease, Task
 from tenants.models import Tenant
 from tests.admin.conftest import SignIn

@@ -8,7 +8,8 @@ from uuid import UUID
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from scheduling import clock, paging
+from scheduling import clock
+from scheduling.lists import paging
 from scheduling.states import TaskState
 from tenants.models import Tenant
 from tests.api.kit import Api, faults

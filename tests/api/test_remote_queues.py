@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from scheduling import registry
+from scheduling.declaring import registry
 from tests.api.kit import Api, faults
 
 pytestmark = [pytest.mark.django_db, pytest.mark.ledger]

@@ -5,8 +5,8 @@ from threading import Event
 from typing import Any
 from uuid import UUID
 
-from scheduling import registry
 from scheduling.context import Context
+from scheduling.declaring import registry
 from scheduling.ledger.values import Claim
 
 TASK_ID = UUID("01a22884-91af-7689-963c-5d561265827f")

@@ -4,9 +4,10 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from scheduling import letters, paging, sweeps
+from scheduling import sweeps
 from scheduling.audit import Actor, Via
 from scheduling.ledger.values import Fail, Failure
+from scheduling.lists import letters, paging
 from scheduling.models import Sweep
 from tenants.models import Tenant
 from tests.admin.conftest import operator

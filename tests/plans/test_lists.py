@@ -7,7 +7,8 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from scheduling import clock, ledger, paging
+from scheduling import clock, ledger
+from scheduling.lists import paging
 from tenants.models import ApiToken, Tenant
 from tests.ledger.kit import failing, put, run, say, take, take_all
 from tests.plans.test_backlogs import FEW, MANY, cost_of, unlimited

@@ -11,13 +11,14 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from scheduling import clock, ledger, registry
+from scheduling import clock, ledger
 from scheduling.admin.recurring.access import Act, require, require_look
 from scheduling.admin.recurring.form import RecurringForm, RuleForm
 from scheduling.admin.recurring.found import found
 from scheduling.admin.recurring.preview import preview
 from scheduling.admin.recurring.record import record
 from scheduling.admin.site import console
+from scheduling.declaring import registry
 from scheduling.errors import Changed, NameTaken, TooManyRecurring
 from scheduling.ledger.recurring.form import EDITABLE
 from scheduling.models import RecurringTask

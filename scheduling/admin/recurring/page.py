@@ -9,7 +9,7 @@ from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
-from scheduling import clock, paging
+from scheduling import clock
 from scheduling.admin.recurring.access import Act, may, require_look
 from scheduling.admin.recurring.form import CATCHUPS, OVERLAPS
 from scheduling.admin.recurring.found import found
@@ -19,6 +19,7 @@ from scheduling.admin.recurring.strip import Look, look_of, strips
 from scheduling.admin.recurring.zoned import zone_called
 from scheduling.admin.shown import pretty
 from scheduling.admin.site import console
+from scheduling.lists import paging
 from scheduling.models import RecurringTask, Tick
 from scheduling.policies import Origin
 from scheduling.recurrence import InvalidRecurrence

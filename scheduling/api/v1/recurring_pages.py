@@ -8,9 +8,9 @@ from uuid import UUID
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from scheduling import paging
 from scheduling.api.v1.pagination import further_on
 from scheduling.errors import InvalidTask
+from scheduling.lists import paging
 from scheduling.models import RecurringTask, Tick
 
 Row = TypeVar("Row", bound=Model)

@@ -12,7 +12,7 @@ from rest_framework import serializers
 from scheduling import enqueueing
 from scheduling.api.v1.until_over import SECONDS_MAX
 from scheduling.errors import InvalidTask
-from scheduling.narrowing import STATES
+from scheduling.lists.narrowing import STATES
 from scheduling.options import LABEL_LENGTH_MAX
 from scheduling.states import DeadReason
 

@@ -21,10 +21,10 @@ from scheduling.api.v1.tenancy import owner_meant, tenant_meant
 from scheduling.api.v1.until_over import watch
 from scheduling.api.v1.waiting import seats
 from scheduling.errors import UnknownTask, WrongState
+from scheduling.lists.narrowing import narrowed
+from scheduling.lists.paging import page
 from scheduling.models import Task
 from scheduling.models.task import TaskQuerySet
-from scheduling.narrowing import narrowed
-from scheduling.paging import page
 from scheduling.states import TaskState
 from tenants.models import Scope, Tenant
 

@@ -12,7 +12,7 @@ from scheduling.api.v1.serializers import (
     REASON_LENGTH_MAX,
 )
 from scheduling.ledger import Why
-from scheduling.narrowing import STATES
+from scheduling.lists.narrowing import STATES
 from scheduling.states import DeadReason, Outcome, TaskState
 
 Schema = dict[str, Any]

@@ -14,12 +14,12 @@ from django.core.exceptions import ImproperlyConfigured
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduling import registry
 from scheduling.backend import LedgerBackend
 from scheduling.compat import task
+from scheduling.declaring import registry
+from scheduling.declaring.signatures import signature_of
 from scheduling.errors import InvalidTask, UnknownHandler
 from scheduling.payload import clean_text
-from scheduling.signatures import signature_of
 
 
 @task(name="test.registry.named")

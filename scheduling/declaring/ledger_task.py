@@ -7,8 +7,9 @@ from typing import Any, Self
 
 from django.utils.inspect import get_func_args
 
-from scheduling import clock, options, registry
+from scheduling import clock, options
 from scheduling.compat import InvalidDeclaration, Task
+from scheduling.declaring import registry
 from scheduling.errors import InvalidTask
 from tenants.models import Tenant
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from scheduling.compat import InvalidDeclaration, task, task_backends
-from scheduling.ledger_task import LedgerTask
+from scheduling.declaring.ledger_task import LedgerTask
 
 
 def delay(attempt: int) -> timedelta:

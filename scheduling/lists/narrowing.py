@@ -8,11 +8,11 @@ from uuid import UUID
 
 from django.db.models import Q
 
+from scheduling.lists.paging import Step, below, lowest_walked
+from scheduling.lists.unfinished import RETRYING, SCHEDULED, Unfinished
+from scheduling.lists.unfinished import STATES as UNFINISHED
 from scheduling.models.task import TaskQuerySet
-from scheduling.paging import Step, below, lowest_walked
 from scheduling.states import TaskState
-from scheduling.unfinished import RETRYING, SCHEDULED, Unfinished
-from scheduling.unfinished import STATES as UNFINISHED
 from tenants.models import Tenant
 
 CLOCKS_APART = timedelta(days=1)

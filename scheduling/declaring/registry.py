@@ -12,11 +12,11 @@ from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import module_has_submodule
 
+from scheduling.declaring.signatures import bind
 from scheduling.errors import UnknownHandler
-from scheduling.signatures import bind
 
 if TYPE_CHECKING:
-    from scheduling.ledger_task import LedgerTask
+    from scheduling.declaring.ledger_task import LedgerTask
 
 __all__ = ["add", "bind", "discover", "exposed", "failures", "get", "names"]
 

@@ -6,8 +6,8 @@ from django.conf import settings
 
 from scheduling import options
 from scheduling.compat import task
+from scheduling.declaring.ledger_task import LedgerTask
 from scheduling.errors import InvalidTask
-from scheduling.ledger_task import LedgerTask
 
 
 def is_remote(queue: object) -> bool:

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import QuerySet
 
-from scheduling import paging
+from scheduling.lists import paging
 from scheduling.models import Lane, Lease, Schedule, Task
 from scheduling.states import Readiness, TaskState
 from tenants.models import Tenant

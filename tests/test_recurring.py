@@ -7,8 +7,9 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from pytest_django import Settings
 
-from scheduling import ledger, recurring, registry
+from scheduling import ledger, recurring
 from scheduling.compat import InvalidDeclaration, task
+from scheduling.declaring import registry
 from scheduling.models import RecurringTask
 from tenants.models import Tenant
 from tests.races.kit import many_at_once

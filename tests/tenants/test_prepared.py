@@ -3,8 +3,8 @@
 import pytest
 from django.db import connection
 
-from scheduling.prepared import prepared
 from tenants.models import Tenant
+from tenants.prepared import prepared
 
 pytestmark = pytest.mark.django_db
 
