@@ -52,11 +52,6 @@ class ValueFilter(Others, admin.SimpleListFilter):
     def has_output(self) -> bool:
         return True
 
-    def value(self) -> str | None:
-        """NUL is replaced: no text of the ledger has it, and PostgreSQL refuses to be asked for it."""
-        value = super().value()
-        return value and value.replace("\x00", "\ufffd")
-
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
         self.keep_others(changelist, [str(self.parameter_name)])
         self.lookup_choices = [(value, value) for value in self.known()]

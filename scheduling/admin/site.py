@@ -3,14 +3,15 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
-from typing import Any, TypeAlias
+from functools import partial, wraps
+from typing import Any, TypeAlias, TypeVar, cast
 
 from django.contrib import admin
 from django.contrib.auth.models import Group, User
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.decorators import method_decorator
@@ -45,6 +46,8 @@ PAGES: tuple[tuple[type[Model], str], ...] = (
     (Group, "Groups"),
 )
 RECENT_ACTIONS = 8
+REPLACED = "%EF%BF%BD"
+"""U+FFFD, as addresses have it."""
 PAUSES_READ = 4
 """One more than are shown on every page: the others have their list."""
 WORKERS_SHOWN = 50
@@ -56,6 +59,7 @@ def whole_page() -> HttpResponse:
 
 
 Part: TypeAlias = Callable[[HttpRequest], HttpResponse]
+View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,18 @@ class Console(admin.AdminSite):
         context = {"title": self.index_title, "subtitle": None} | self._dashboard_context(request)
         request.current_app = self.name
         return TemplateResponse(request, self.index_template, context | (extra_context or {}))
+
+    def admin_view(self, view: View, cacheable: bool = False) -> View:  # noqa: FBT001, FBT002  # Django's
+        """NUL in an address is replaced: no text of the ledger has it, and PostgreSQL refuses to be asked for it."""
+        inner = super().admin_view(view, cacheable)
+
+        @wraps(inner)
+        def asked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if "%00" in request.META["QUERY_STRING"]:
+                request.GET = QueryDict(request.META["QUERY_STRING"].replace("%00", REPLACED))
+            return inner(request, *args, **kwargs)
+
+        return cast("View", asked)
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         parts = {"kill-switch": self._kill_switch, "dashboard": self._dashboard}

@@ -45,9 +45,9 @@ class TaskChangeList(CursorChangeList):
         asked: dict[str, Any] = {}
         for spec in self.filter_specs:
             asked |= getattr(spec, "asked", dict)()
-        if term := self.query.replace("\x00", "\ufffd").strip():
+        if term := self.query.strip():
             tasks = self._found(tasks, term, asked)
-        slug = self.params.get("tenant", "").replace("\x00", "\ufffd")
+        slug = self.params.get("tenant", "")
         tenant = Tenant.objects.filter(slug=slug).first() if slug else None
         self.asked = asked | ({"tenant": slug} if slug else {})
         self.narrowed = narrowed(tasks, asked, clock.now(), tenant=tenant, by_label=self.by_label)

@@ -6,10 +6,13 @@ from html.parser import HTMLParser
 
 import pytest
 from django.contrib.staticfiles import finders
+from django.db.models import CharField, TextField
 from django.test import Client
+from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from scheduling import clock, ledger
+from scheduling.admin.site import console
 from scheduling.models import OperatorAction, RecurringTask, Task
 from tenants.models import ApiToken, Tenant
 from tests.admin.kit import (
@@ -206,3 +209,20 @@ def test_text_that_runs_backwards_turns_round_nothing_beside_it(operator: Client
     banner = html.partition('aria-label="Kill switch"')[2].partition("</form>")[0]
     for text in (covers, reason, by):
         assert re.search(f"<bdi>[^<]*{text}</bdi>", banner), text
+
+
+def _text_asked_for() -> list[str]:
+    """The list of every model, by each of its columns of text."""
+    return [
+        f"{reverse(f'admin:{model._meta.app_label}_{model._meta.model_name}_changelist')}?{field.name}"
+        for model in console._registry
+        for field in model._meta.fields
+        if isinstance(field, CharField | TextField)
+    ]
+
+
+def test_no_list_can_be_asked_for_what_no_database_keeps(operator: Client) -> None:
+    lists = _text_asked_for()
+    assert f"{reverse('admin:tenants_tenant_changelist')}?slug" in lists
+    answers = {asked: operator.get(f"{asked}=a%00b").status_code for asked in lists}
+    assert {asked: status for asked, status in answers.items() if status >= 500} == {}

@@ -103,7 +103,7 @@ class RecurringAdmin(ReadOnlyAdmin[RecurringTask]):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[RecurringTask], search_term: str
     ) -> tuple[QuerySet[RecurringTask], bool]:
-        term = search_term.replace("\x00", "\ufffd").strip()
+        term = search_term.strip()
         if not term:
             return queryset, False
         try:
