@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 TO_RUN := $(VENV)/.ready-to-run
 TO_DEVELOP := $(VENV)/.ready-to-develop
 BENCH := .venv-bench
+DOCS := .venv-docs
+SITE := htmldocs
 PYTHONS := 3.11 3.13
 ARGS ?=
 TEST_PROCESSES ?= 3
@@ -14,7 +16,7 @@ SEED ?=
 DATABASE ?= sqlite postgres
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all chaos examples check bench screenshots lock clean
+.PHONY: help run test test-all chaos examples check bench screenshots docs reference lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,12 +57,12 @@ check: $(TO_DEVELOP) ## Lint, types, import rules, migrations, deployment settin
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive $(PROGRAMS) --exclude $(DIALECTS)
 	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive $(DIALECTS) --skip B608
-	@$(BIN)/python scripts/audit.py requirements.txt requirements-dev.txt
+	@$(BIN)/python scripts/audit.py requirements.txt requirements-dev.txt requirements-docs.txt
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	@echo "manage.py check --deploy, in production settings"
 	@DEBUG=0 SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(64))') \
 		ALLOWED_HOSTS=rentroll.example $(BIN)/python manage.py check --deploy --fail-level WARNING
-	find . -name '*.html' -not -path './.*' -not -path './data/*' -not -path './htmlcov/*' \
+	find . -name '*.html' -not -path './.*' -not -path './data/*' -not -path './html*/*' \
 		-exec $(BIN)/djade --target-version 5.2 --check {} +
 
 bench: $(BENCH)/.ready ## Measure beside the peers; what and how in ARGS, such as ARGS=--list or "ARGS=pickup --quick"
@@ -70,28 +72,43 @@ screenshots: $(TO_DEVELOP) ## Picture the console's main pages, with a demo's da
 	@scripts/need-chromium
 	@$(BIN)/python -m tests.console.screenshots docs/images
 
+# From nothing each time: what was read before would keep its warnings to itself.
+docs: $(DOCS)/.ready ## Make a site of docs/ in htmldocs/; a link that leads nowhere fails
+	@rm -rf $(SITE)
+	$(DOCS)/bin/sphinx-build --quiet --fail-on-warning --keep-going -d $(DOCS)/doctrees --fresh-env -c docs . $(SITE)
+	@echo '<meta http-equiv="refresh" content="0; url=docs/index.html">' > $(SITE)/index.html
+	@echo "The documentation is at file://$(CURDIR)/$(SITE)/index.html"
+
+reference: export DEBUG = 1
+reference: $(TO_DEVELOP) ## Make the pages anew that are made from the code, docs/reference/
+	@$(BIN)/python -m scripts.reference
+
 LOCK = $(BIN)/uv pip compile --quiet --universal --generate-hashes \
-	--no-emit-index-url --no-emit-find-links --no-header --no-annotate $(ARGS) pyproject.toml
+	--no-emit-index-url --no-emit-find-links --no-header --no-annotate $(ARGS)
 
 lock: $(TO_DEVELOP) ## Pin pyproject's dependencies again; ARGS=--upgrade takes newer releases
-	$(LOCK) --python-version 3.11 --output-file requirements.txt
-	$(LOCK) --python-version 3.11 --extra dev --constraint requirements.txt --output-file requirements-dev.txt
-	$(LOCK) --python-version 3.12 requirements-bench.in --constraint requirements.txt \
+	$(LOCK) pyproject.toml --python-version 3.11 --output-file requirements.txt
+	$(LOCK) pyproject.toml --python-version 3.11 --extra dev --constraint requirements.txt \
+		--output-file requirements-dev.txt
+	$(LOCK) pyproject.toml --python-version 3.12 requirements-bench.in --constraint requirements.txt \
 		--output-file requirements-bench.txt
+	$(LOCK) --python-version 3.11 --group docs --output-file requirements-docs.txt
 
 clean: ## Remove environments and caches; DATA_DIR stays
-	rm -rf .venv .venv-* htmlcov .coverage
+	rm -rf .venv .venv-* htmlcov $(SITE) .coverage
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 # Exactly what was pinned, and nothing that would have to be built.
-INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check \
-	--require-hashes --no-deps --only-binary :all: -r
+PINNED = --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r
+INSTALL = $(BIN)/pip install $(PINNED)
+
+NEW_ENVIRONMENT = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Rentroll needs Python 3.11 or newer, and $(PYTHON) is `$(PYTHON) -V 2>&1`." \
+			"Name one that is: make PYTHON=python3.13 …" >&2; exit 1; }; \
+	$(PYTHON) -m venv
 
 $(TO_RUN): requirements.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-		echo "Rentroll needs Python 3.11 or newer, and $(PYTHON) is `$(PYTHON) -V 2>&1`." \
-			"Name one that is: make PYTHON=python3.13 …" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	@$(NEW_ENVIRONMENT) $(VENV)
 	$(INSTALL) requirements.txt
 	$(BIN)/pip check
 	@touch $@
@@ -107,4 +124,10 @@ $(BENCH)/.ready: requirements-bench.txt
 	$(BENCH)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
 		--only-binary :all: --no-binary erlpack -r $<
 	$(BENCH)/bin/pip check
+	@touch $@
+
+$(DOCS)/.ready: requirements-docs.txt
+	@$(NEW_ENVIRONMENT) $(DOCS)
+	$(DOCS)/bin/pip install $(PINNED) $<
+	$(DOCS)/bin/pip check
 	@touch $@

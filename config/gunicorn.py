@@ -1,7 +1,6 @@
 """How gunicorn serves the project: ``python -m gunicorn -c python:config.gunicorn config.wsgi``."""
 
 import gc
-import os
 from pathlib import Path
 
 from django.db import DEFAULT_DB_ALIAS, connections
@@ -10,14 +9,26 @@ from config import databases, settings
 
 bind = f"{settings.BIND}:{settings.PORT}"
 worker_class = "config.web_worker.WebWorker"
-workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
-threads = int(os.environ.get("WEB_THREADS", "4"))
+workers = settings.env.int("WEB_CONCURRENCY", default=2)
+"""Web processes.
+
+Unit: processes.
+"""
+threads = settings.env.int("WEB_THREADS", default=4)
+"""Requests that each web process works on at once, and its connections to the database for them.
+
+Unit: requests.
+"""
 worker_connections = settings.WEB_WAITERS + 400  # those of clients that wait, and of all others
 preload_app = True
 control_socket_disable = True
 limit_request_line = 8190
 """Bytes: a list with every filter at its full length has to fit. It is the most that gunicorn allows."""
-accesslog = os.environ.get("ACCESS_LOG") or None
+accesslog = settings.env.str("ACCESS_LOG", default="") or None
+"""The file for a line per request. `-` is stdout.
+
+Value: path.
+"""
 # Without the query and the referrer, which are the callers' and may hold anything.
 access_log_format = '%(h)s %(t)s "%(m)s %(U)s %(H)s" %(s)s %(B)s %(L)s'
 
@@ -25,8 +36,11 @@ access_log_format = '%(h)s %(t)s "%(m)s %(U)s %(H)s" %(s)s %(B)s %(L)s'
 if Path("/dev/shm").is_dir():  # noqa: S108  # nosec B108  # gunicorn makes a file of its own there
     worker_tmp_dir = "/dev/shm"  # noqa: S108  # nosec B108  # gunicorn makes a file of its own there
 
-WAIT_SECONDS = float(os.environ.get("WEB_WAIT_SECONDS", "0.5"))
-"""How long a request waits for what others hold in the ledger."""
+WAIT_SECONDS = settings.env.float("WEB_WAIT_SECONDS", default=0.5)
+"""How long a request waits for what others hold in the ledger.
+
+Unit: seconds.
+"""
 
 
 def when_ready(_: object) -> None:

@@ -1,6 +1,7 @@
 """Django's settings. What an operator may set comes from the environment, by the names in quotes.
 
-docs/operations.md lists it all, with what the web server reads for itself.
+What stands beneath each of those is its entry in docs/reference/settings.md (`make reference`), with what the
+web server reads for itself.
 """
 
 from pathlib import Path
@@ -17,20 +18,49 @@ DJANGO_6 = django.VERSION >= (6, 0)
 
 env = environ.Env()
 
+# The installation
+
 DEBUG = env.bool("DEBUG", default=False)
+"""A developer's machine: well-known tokens, details in errors. `make run` sets it to `1`."""
+
 DATA_DIR = (BASE_DIR / env.str("DATA_DIR", default="data")).resolve()
+"""The folder of the ledger and of static files, relative to that of `manage.py`.
+
+Value: path.
+"""
 DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 BIND = env.str("BIND", default="127.0.0.1")
-PORT = env.int("PORT", default=8000)
+"""The address that the web server listens on.
 
+Value: address.
+"""
+
+PORT = env.int("PORT", default=8000)
+"""The port that the web server listens on.
+
+Unit: port.
+"""
+
+_secret_key = env.str("SECRET_KEY", default="")
+"""Signs sessions. Random, 50 characters or more.
+
+Default: required; kept in `DATA_DIR` with `DEBUG=1`.
+"""
 SECRET_KEY = (
-    env.str("SECRET_KEY", default="") or secret_key.kept_in(DATA_DIR / "secret-key")
+    _secret_key or secret_key.kept_in(DATA_DIR / "secret-key")
     if DEBUG
-    else secret_key.checked(env.str("SECRET_KEY", default=""))
+    else secret_key.checked(_secret_key)
 )
+
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[BIND, "localhost", "127.0.0.1", "[::1]"])
+"""The names that the web server answers to.
+
+Default: `BIND`, and `localhost,127.0.0.1,[::1]`.
+"""
+
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+"""Origins beside its own that may post to the console."""
 
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
@@ -80,51 +110,111 @@ TEMPLATES = [
 
 # The ledger
 
-DATABASES = {
-    "default": databases.ledger_database(
-        env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'scheduler.db'}"),
-        wait_seconds=env.float("LEDGER_WAIT_SECONDS", default=10),
-    )
-}
-# Beyond these nobody's tasks are accepted: unfinished ones in all (0: no limit), and room on the disk.
+_ledger = env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'scheduler.db'}")
+"""The ledger: `postgres://user:password@host/name` or `sqlite:///path`.
+
+Value: URL. Default: `scheduler.db` in `DATA_DIR`.
+"""
+
+_wait_seconds = env.float("LEDGER_WAIT_SECONDS", default=10)
+"""How long workers and commands wait for what others hold in the ledger. For requests there is `WEB_WAIT_SECONDS`.
+
+Unit: seconds.
+"""
+DATABASES = {"default": databases.ledger_database(_ledger, wait_seconds=_wait_seconds)}
+
 LEDGER_MAX_QUEUED = env.int("LEDGER_MAX_QUEUED", default=10_000_000)
+"""Unfinished tasks of all tenants together, beyond which nobody's are accepted. 0 is no limit.
+
+Unit: tasks.
+"""
+
 LEDGER_MIN_FREE_MIB = env.int("LEDGER_MIN_FREE_MIB", default=64)
+"""What is to be free on the disk of an SQLite ledger. With less, nobody's tasks are accepted.
+
+Unit: MiB.
+"""
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 TASKS = {"default": {"BACKEND": "scheduling.backend.LedgerBackend", "QUEUES": []}}
 
-# What a new tenant's row is given unless it says otherwise; 0 means no limit.
-TENANT_MAX_QUEUED = env.int("TENANT_MAX_QUEUED", default=10_000)
-TENANT_MAX_IN_FLIGHT = env.int("TENANT_MAX_IN_FLIGHT", default=100)
-TENANT_RATE_PER_SECOND = env.int("TENANT_RATE_PER_SECOND", default=1_000)
-TENANT_RATE_BURST = env.int("TENANT_RATE_BURST", default=2_000)
+_retention = env.str("RETENTION", default="30d")
+"""How long finished tasks are kept of tenants that have no retention of their own: what `prune` goes by, and
+`/v1/limits` tells.
 
-# So many recurring tasks one tenant may have, whichever it is; 0 means no limit.
-TENANT_MAX_RECURRING = env.int("TENANT_MAX_RECURRING", default=10_000)
-
-# The slug of the tenant that owns what Python code enqueues without naming one; empty means refuse.
-DEFAULT_TENANT = env.str("DEFAULT_TENANT", default="")
-
-# The task http.request: the secret its signatures are derived from (empty: SECRET_KEY), and networks it
-# may reach although they are private, such as 10.1.0.0/16. Development delivers to this machine.
-WEBHOOK_SECRET = env.str("WEBHOOK_SECRET", default="")
-HTTP_ALLOW_PRIVATE_ADDRESSES = env.list(
-    "HTTP_ALLOW_PRIVATE_ADDRESSES", default=["127.0.0.0/8", "::1/128"] if DEBUG else []
-)
-
-# How long finished tasks are kept of tenants that have no retention of their own; what `prune` goes by.
+Value: duration, such as `12h` or `30d`.
+"""
 try:
-    RETENTION = durations.parse(env.str("RETENTION", default="30d"))
+    RETENTION = durations.parse(_retention)
 except ValueError as error:
     raise ImproperlyConfigured(f"RETENTION: {error}") from error
 
-# Queues whose tasks have any name and are run by remote workers, over the API. No Python worker claims from them.
+# Tenants
+
+TENANT_MAX_QUEUED = env.int("TENANT_MAX_QUEUED", default=10_000)
+"""Tasks that a new tenant may have waiting and running. 0 is no limit.
+
+Unit: tasks.
+"""
+
+TENANT_MAX_IN_FLIGHT = env.int("TENANT_MAX_IN_FLIGHT", default=100)
+"""Tasks of a new tenant that run at once. 0 is no limit.
+
+Unit: tasks.
+"""
+
+TENANT_RATE_PER_SECOND = env.int("TENANT_RATE_PER_SECOND", default=1_000)
+"""Tasks that a new tenant may enqueue each second. 0 is no limit.
+
+Unit: tasks per second.
+"""
+
+TENANT_RATE_BURST = env.int("TENANT_RATE_BURST", default=2_000)
+"""Tasks that a new tenant may enqueue at once after a silence. 0 is no limit.
+
+Unit: tasks.
+"""
+
+TENANT_MAX_RECURRING = env.int("TENANT_MAX_RECURRING", default=10_000)
+"""[Recurring tasks](../recurring.md) that one tenant may have, whichever it is. 0 is no limit.
+
+Unit: recurring tasks.
+"""
+
+DEFAULT_TENANT = env.str("DEFAULT_TENANT", default="")
+"""The tenant that owns what Python code enqueues without naming one.
+
+Value: slug. Default: none, and such code is refused.
+"""
+
+# Work elsewhere
+
 REMOTE_QUEUES = env.list("REMOTE_QUEUES", default=[])
+"""Queues whose tasks have any name and are run by [remote workers](../remote-workers.md), over the API. No Python
+worker claims from them. To be the same for every program."""
 
-# The API
+WEBHOOK_SECRET = env.str("WEBHOOK_SECRET", default="")
+"""What the signatures of [`http.request`](../http-requests.md) are derived from.
 
-# Requests in each web process that may wait at once: until a task is over (`?wait=`), or for work.
+Default: `SECRET_KEY`.
+"""
+
+HTTP_ALLOW_PRIVATE_ADDRESSES = env.list(
+    "HTTP_ALLOW_PRIVATE_ADDRESSES", default=["127.0.0.0/8", "::1/128"] if DEBUG else []
+)
+"""Networks that `http.request` may reach although they are private, such as `10.1.0.0/16`.
+
+Default: none; this machine with `DEBUG=1`.
+"""
+
+# The API and the console
+
 WEB_WAITERS = env.int("WEB_WAITERS", default=600)
+"""Requests that may wait at once in each web process, for a task to be over (`?wait=`) or for work. A tenant has no
+more of these seats than it leaves free; others are answered at once.
+
+Unit: requests.
+"""
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["tenants.authentication.TokenAuthentication"],
@@ -137,24 +227,41 @@ REST_FRAMEWORK = {
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # the console's forms; the API counts for itself
 
-# The console shows no value of a payload or a result under a member whose name contains one of these words, at
-# any depth, whatever its case and with or without - and _. `*` hides all payloads and results.
 CONSOLE_REDACT = env.list(
     "CONSOLE_REDACT",
     default=["password", "passwd", "secret", "token", "api_key", "authorization", "cookie"],
 )
+"""The console shows no value of a payload or a result under a member whose name contains one of these words, at any
+depth, whatever its case and with or without `-` and `_`. `*` hides all payloads and results."""
 
-# Metrics: whether anybody may read them, and how many tenants, and queues of each, are told apart.
+# Metrics
+
 METRICS_OPEN = env.bool("METRICS_OPEN", default=False)
+"""Whether anybody who reaches [`/metrics`](../metrics.md) may read it, without a token."""
+
 METRICS_MAX_TENANTS = env.int("METRICS_MAX_TENANTS", default=100)
+"""Tenants that metrics tell apart. The rest are `other`.
+
+Unit: tenants.
+"""
+
 METRICS_MAX_QUEUES = env.int("METRICS_MAX_QUEUES", default=20)
+"""Queues of each tenant that metrics tell apart. The rest are `other`.
+
+Unit: queues.
+"""
 
 # Security
 
-# gunicorn tells http from https by X-Forwarded-Proto, and only from the proxies it was told to trust,
-# so Django needs no header setting of its own. The console believes their X-Forwarded-For.
+# gunicorn reads it as well and tells http from https by it, so Django needs no header setting of its own.
 FORWARDED_ALLOW_IPS = env.list("FORWARDED_ALLOW_IPS", default=["127.0.0.1", "::1"])
+"""The proxies whose `X-Forwarded-Proto`, and in the console `X-Forwarded-For`, are believed."""
+
 HTTPS = env.bool("HTTPS", default=not DEBUG)
+"""Browsers are sent to https and told to stay there, and cookies go nowhere else.
+
+Default: on, unless `DEBUG=1`.
+"""
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = [
     r"^(healthz|readyz|metrics)$",  # asked for from inside, by plain http
@@ -179,7 +286,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"{VALIDATORS}.UserAttributeSimilarityValidator"},
 ]
 
-# Pages, language, logs
+# Pages and language
 
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
@@ -200,7 +307,13 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 FORMAT_MODULE_PATH = "config.formats"
 
+# Logs
+
+_log_level = env.str("LOG_LEVEL", default="INFO").upper()
+"""The least severity that is logged: `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`."""
+
 LOG_FORMAT = env.str("LOG_FORMAT", default="line")
+"""`line` for people, `json` for programs."""
 if LOG_FORMAT not in ("line", "json"):
     raise ImproperlyConfigured(f"LOG_FORMAT is {LOG_FORMAT!r}; it may be line or json.")
 
@@ -218,7 +331,7 @@ LOGGING = {
     },
     "filters": {"class_and_place": {"()": "config.redaction.ClassAndPlace"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
-    "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO").upper()},
+    "root": {"handlers": ["stderr"], "level": _log_level},
     "loggers": {
         "django": {"handlers": [], "propagate": True},
         # What callers do wrong is answered, and must not flood the log.

@@ -17,7 +17,6 @@ when their client hangs up, and all together when the process is to stop.
 
 import errno
 import json
-import os
 import selectors
 import socket
 import struct
@@ -32,16 +31,23 @@ from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped
 
 from config.headers import HEADERS
 from config.places import Places
+from config.settings import env
 from scheduling import clock
 from scheduling.api.v1 import coming_back
 from scheduling.api.v1.kinds import Kind
 from scheduling.api.v1.waiting import LETS_WAIT, is_there
 
-SECONDS_TO_SEND = float(os.environ.get("WEB_SECONDS_TO_SEND", "20"))
-"""For the head and the body of a request together, from its first byte on."""
+SECONDS_TO_SEND = env.float("WEB_SECONDS_TO_SEND", default=20)
+"""How long a client has for the head and the body of a request together, from its first byte on.
 
-SECONDS_TO_READ = float(os.environ.get("WEB_SECONDS_TO_READ", "20"))
-"""For any part of its answer; who takes nothing for so long is not told the rest."""
+Unit: seconds.
+"""
+
+SECONDS_TO_READ = env.float("WEB_SECONDS_TO_READ", default=20)
+"""How long a client has to take any part of its answer. Who takes nothing for so long is not told the rest.
+
+Unit: seconds.
+"""
 PATIENCE_OF_WRITES = struct.pack("ll", int(SECONDS_TO_READ), int(SECONDS_TO_READ % 1 * 1_000_000))
 """The same, as the kernel takes it: a timeval."""
 
@@ -54,8 +60,13 @@ READ_PAST = 64 * 1024
 LOOK = 0.5
 """Seconds between two looks at all clients."""
 
-SECONDS_IN_LINE = float(os.environ.get("WEB_SECONDS_IN_LINE", "0.5"))
-"""For which the line may be long: when nobody was quickly at its end for so long, there are too many."""
+SECONDS_IN_LINE = env.float("WEB_SECONDS_IN_LINE", default=0.5)
+"""How long the line for a thread may be long before requests about tasks are turned away.
+
+When nobody was quickly at its end for so long, there are too many.
+
+Unit: seconds.
+"""
 QUICKLY = 0.01
 """Seconds in line that a thread, free in a moment, explains."""
 BRIEFLY = 0.05

@@ -57,6 +57,7 @@ class Context(TaskContext):
 
     @property
     def task_id(self) -> UUID:
+        """The same in every attempt."""
         return self._claim.task_id
 
     @property
@@ -71,10 +72,12 @@ class Context(TaskContext):
 
     @property
     def max_attempts(self) -> int:
+        """How many attempts are charged before the task is dead."""
         return self._claim.max_attempts
 
     @property
     def generation(self) -> int:
+        """The task's, of this claim."""
         return self._claim.generation
 
     @property
@@ -116,6 +119,7 @@ class Context(TaskContext):
 
     @property
     def should_stop(self) -> bool:
+        """Whether it is cancelled, or its lease is lost."""
         return self.cancelled or self.lease_lost
 
     def wait(self, delay: timedelta) -> bool:
@@ -150,8 +154,8 @@ class Context(TaskContext):
         result that is known later can be set on what the block is given.
 
         Raises StaleLease, with the block rolled back, when this worker no longer holds the task; WrongState
-        when it was settled before; RuntimeError inside another transaction, and what `ledger.settle_with`
-        raises. Django's ORM is synchronous: an `async def` handler calls a function with the block in it by
+        when it was settled before; RuntimeError inside another transaction; TransactionManagementError
+        when the block has swallowed a database error. Django's ORM is synchronous: an `async def` handler calls a function with the block in it by
         `sync_to_async`.
         """
         if self.success:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from scheduling import clock
+from scheduling.api.metrics.collector import METRICS, SURVEY_SECONDS
 from scheduling.builtin.signing import secret_of, signature
 from scheduling.declaring import registry
 
@@ -20,12 +21,30 @@ PAGES = [
 ]
 HTTP_REQUESTS = ROOT / "docs" / "http-requests.md"
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
-FROM_THE_ENVIRONMENT = re.compile(r'(?:env\.\w+|os\.environ\.get)\(\s*"([A-Z_]+)"')
+LINK_INTO_A_PAGE = re.compile(r"\]\((?!https?:)([^)#]*)#([^)]+)\)")
+FENCED = re.compile(r"^ *(`{3,}).*?^ *\1", re.DOTALL | re.MULTILINE)
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """What links into the page may name, as GitHub and the site make it of its headings."""
+    headings = HEADING.findall(FENCED.sub("", page.read_text()))
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_to_a_page_leads_to_one(page: Path) -> None:
     assert [to for to in LINK.findall(page.read_text()) if not (page.parent / to).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_into_a_page_names_one_of_its_headings(page: Path) -> None:
+    links = LINK_INTO_A_PAGE.findall(page.read_text())
+    assert [
+        (to, heading)
+        for to, heading in links
+        if heading not in anchors(page.parent / to if to else page)
+    ] == []
 
 
 def test_the_readme_fits_on_one_screen() -> None:
@@ -44,13 +63,11 @@ def test_every_test_that_a_scenario_names_is_there() -> None:
     assert missing == []
 
 
-def test_every_setting_of_the_environment_is_in_the_table_of_operations() -> None:
-    code = "".join(file.read_text() for file in ROOT.glob("config/*.py"))
-    page = (ROOT / "docs" / "operations.md").read_text()
-    rows = "".join(line.split("|")[1] for line in page.splitlines() if line.startswith("|"))
-    settings = set(FROM_THE_ENVIRONMENT.findall(code))
-    assert {"DEBUG", "DATABASE_URL", "WEB_THREADS", "WEB_SECONDS_TO_SEND"} <= settings
-    assert {name for name in settings if f"`{name}`" not in rows} == set()
+def test_every_metric_has_a_row_with_its_labels_and_no_row_is_of_another() -> None:
+    page = (ROOT / "docs" / "metrics.md").read_text()
+    rows = re.findall(r"^\| `(rentroll_\w+)` \| (.*?) \|", page, re.MULTILINE)
+    told = {name: set(re.findall(r"`(\w+)`", labels)) for name, labels in rows}
+    assert told == {one.name: set(one.labels) for one in METRICS} | {SURVEY_SECONDS: set()}
 
 
 def test_the_request_that_is_shown_is_one_that_is_taken() -> None:

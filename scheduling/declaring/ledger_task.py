@@ -28,6 +28,7 @@ class LedgerTask(Task):
     name: str = ""
     """What the API calls it. A task without one cannot be reached from outside."""
     max_attempts: int = 3
+    """How many attempts are charged before it is a dead letter."""
     timeout: timedelta | None = None
     """How long one attempt may take."""
     deadline: datetime | timedelta | None = None

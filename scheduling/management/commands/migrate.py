@@ -10,6 +10,11 @@ from tenants.management.plain import Wrong
 
 
 class Command(migrate.Command):
+    help = (
+        "Bring the tables up to date: Django's own command with its options, one at a time, and never on the "
+        "tables of a newer release."
+    )
+
     def handle(self, *args: Any, **options: Any) -> None:
         with setup.alone():
             try:

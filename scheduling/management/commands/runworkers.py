@@ -38,7 +38,7 @@ class Command(BaseCommand):
             "--processes",
             type=count,
             default=os.cpu_count() or 1,
-            help="worker processes; default: one for each core (%(default)s)",
+            help="worker processes; default: one for each core",
         )
         parser.add_argument(
             "--threads",
@@ -67,7 +67,6 @@ class Command(BaseCommand):
             metavar="S",
             help="how long handlers may go on after a stop was asked for; default: 30",
         )
-
         parser.add_argument(
             "--json",
             action="store_true",

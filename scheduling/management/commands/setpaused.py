@@ -27,7 +27,9 @@ class Command(TellingCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("paused", type=truth, metavar="true|false")
+        parser.add_argument(
+            "paused", type=truth, metavar="true|false", help="stop them, or let them go on"
+        )
         parser.add_argument("--tenant", help="only this tenant's tasks")
         parser.add_argument("--queue", default="", help="only tasks in this queue")
         parser.add_argument("--name", default="", help="only tasks of this name")
