@@ -1,6 +1,7 @@
 """How `make docs` makes a site of these pages. They are Markdown, and read well without it."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -28,7 +29,7 @@ html_theme_options = {
 }
 
 CHAPTER = re.compile(r"^## (.+)\n((?:(?!## ).*\n)*)", re.MULTILINE)
-PAGE = re.compile(r"\]\(([^):#]+)\.md\)")
+PAGE = re.compile(r"^- \[(.+)\]\((.+)\.md\)", re.MULTILINE)
 
 
 def add_navigation(app: Sphinx, page: str, source: list[str]) -> None:
@@ -36,13 +37,15 @@ def add_navigation(app: Sphinx, page: str, source: list[str]) -> None:
     if page != root_doc:
         return
     for chapter, text in CHAPTER.findall(source[0]):
-        pages = PAGE.findall(text)
-        pages += [other for other in beside(pages) if other not in pages]
-        listed = "\n".join(pages)
-        source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {chapter}\n\n{listed}\n```\n"
+        titles = {page: title for title, page in PAGE.findall(text)}
+        listed = [f"{title} <{page}>" for page, title in titles.items()]
+        others = [page for page in beside(titles) if page not in titles]
+        entries = "\n".join([*listed, *others])
+        source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {chapter}\n\n{entries}\n```\n"
 
 
-def beside(pages: list[str]) -> list[str]:
+def beside(pages: Iterable[str]) -> list[str]:
+    """What lies in their folders, unless that is the one of this file."""
     folders = {page.rpartition("/")[0] for page in pages} - {"", ".."}
     found = (file for folder in sorted(folders) for file in sorted((DOCS / folder).glob("*.md")))
     return [str(file.relative_to(DOCS).with_suffix("")) for file in found]

@@ -67,7 +67,7 @@ class LedgerBackend(BaseTaskBackend):
     def bulk_enqueue(self, calls: Iterable[Call]) -> list[TaskResult]:
         """Store tasks in one transaction, all or none, and send `task_enqueued` for each.
 
-        Raises TenantRequired, InvalidCall, LimitExceeded, Overloaded, IdempotencyMismatch.
+        Raises TenantRequired, InvalidTask, LimitExceeded, Overloaded, IdempotencyMismatch.
         """
         tasks, new = [], []
         trace_context = tracing.current()

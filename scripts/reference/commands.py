@@ -42,7 +42,9 @@ def entry(name: str) -> str:
 
 def stock_of(command: BaseCommand) -> BaseCommand:
     """Whose options are not ours to explain: the command of Django that this one is made from."""
-    stock = next(cls for cls in type(command).__mro__ if cls.__module__.startswith("django."))
+    stock: type[BaseCommand] = next(
+        cls for cls in type(command).__mro__ if cls.__module__.startswith("django.")
+    )
     return stock()
 
 

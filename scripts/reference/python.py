@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from scripts.reference.source import Unsaid, body_of, said_beneath, signature, table
 
@@ -14,7 +14,6 @@ PLACE = re.compile(r"^\{(\w+) ([\w.]+)(?: as (\w+))?(?:: ([\w, ]+))?\}\n", re.MU
 
 Body: TypeAlias = Sequence[ast.stmt]
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
-Definition = TypeVar("Definition", Function, ast.ClassDef)
 
 
 def page() -> str:
@@ -37,7 +36,7 @@ def functions(body: Body, owner: str | None) -> str:
     """Each under a heading: how it is called, and its docstring."""
     return "\n".join(
         entry(one, f"{owner}.{one.name}" if owner else one.name)
-        for one in public(body, Function)
+        for one in public(body)
         if not is_a("property", one)
     )
 
@@ -51,7 +50,7 @@ def entry(function: Function, called: str) -> str:
 def properties(body: Body, owner: str | None) -> str:
     rows = [
         (f"`{owner}.{one.name}`", code(one.returns), docstring(one))
-        for one in public(body, Function)
+        for one in public(body)
         if is_a("property", one)
     ]
     return table(("attribute", "type", "tells"), rows)
@@ -76,7 +75,8 @@ def variables(body: Body, owner: str | None) -> str:
 def exceptions(body: Body, owner: str | None) -> str:
     rows = [
         (f"`{one.name}`", ", ".join(map(code, told_by(one))), docstring(one))
-        for one in public(body, ast.ClassDef)
+        for one in body
+        if isinstance(one, ast.ClassDef)
     ]
     return table(("exception", "has", "means"), rows)
 
@@ -86,15 +86,15 @@ KINDS: dict[str, Callable[[Body, str | None], str]] = {
 }
 
 
-def public(body: Body, kind: type[Definition]) -> Iterator[Definition]:
-    return (one for one in body if isinstance(one, kind) and not one.name.startswith("_"))
+def public(body: Body) -> Iterator[Function]:
+    return (one for one in body if isinstance(one, Function) and not one.name.startswith("_"))
 
 
 def is_a(decorator: str, function: Function) -> bool:
     return any(ast.unparse(one) == decorator for one in function.decorator_list)
 
 
-def docstring(one: Definition) -> str:
+def docstring(one: Function | ast.ClassDef) -> str:
     return required(one.name, ast.get_docstring(one))
 
 
