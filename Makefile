@@ -16,7 +16,7 @@ SEED ?=
 DATABASE ?= sqlite postgres
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all chaos examples check bench screenshots docs reference lock clean
+.PHONY: help run test coverage test-all chaos examples check bench screenshots docs reference lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,15 @@ test: $(TO_DEVELOP) ## Test on SQLite, then on PostgreSQL; pytest arguments in A
 	@scripts/need-chromium
 	$(BIN)/python -m pytest --database=sqlite $(BESIDE) $(ARGS)
 	$(BIN)/python -m pytest --database=postgres $(BESIDE) $(ARGS)
+
+coverage: $(TO_DEVELOP) ## Test on both databases, and say which lines and branches no test reaches
+	@scripts/need-chromium
+	$(BIN)/coverage erase
+	@for database in sqlite postgres; do \
+		$(BIN)/coverage run -m pytest --database=$$database $(BESIDE) $(ARGS) || exit; \
+	done
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --include='scheduling/*,tenants/*' --fail-under=95
 
 test-all: ## Test on every supported Python this machine has, each in its own environment
 	@scripts/each-python $(PYTHONS) -- $(MAKE) test
@@ -95,7 +104,7 @@ lock: $(TO_DEVELOP) ## Pin pyproject's dependencies again; ARGS=--upgrade takes 
 	$(LOCK) --python-version 3.11 --group docs --output-file requirements-docs.txt
 
 clean: ## Remove environments and caches; DATA_DIR stays
-	rm -rf .venv .venv-* htmlcov $(SITE) .coverage
+	rm -rf .venv .venv-* htmlcov $(SITE) .coverage*
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 # Exactly what was pinned, and nothing that would have to be built.
