@@ -2,7 +2,7 @@
 
 from argparse import Action, ArgumentParser
 from collections.abc import Iterator
-from textwrap import fill
+from textwrap import TextWrapper, fill
 
 from django.core.management import get_commands, load_command_class
 from django.core.management.base import BaseCommand
@@ -59,10 +59,10 @@ def options_of_one(action: Action) -> set[str]:
 def usage(parser: ArgumentParser, own: list[Action]) -> str:
     """As an indented block, whose lines end between two arguments."""
     whole = " ".join(one.replace(" ", UNBROKEN) for one in alternatives(parser, own))
-    lines = fill(
-        f"{parser.prog} {whole}", WIDEST_CODE, initial_indent=" " * 4, subsequent_indent=" " * 8
+    wrapper = TextWrapper(
+        WIDEST_CODE, initial_indent=" " * 4, subsequent_indent=" " * 8, break_on_hyphens=False
     )
-    return lines.replace(UNBROKEN, " ")
+    return wrapper.fill(f"{parser.prog} {whole}").replace(UNBROKEN, " ")
 
 
 def alternatives(parser: ArgumentParser, own: list[Action]) -> Iterator[str]:

@@ -49,20 +49,19 @@ def entry(function: Function, called: str) -> str:
 
 def properties(body: Body, owner: str | None) -> str:
     rows = [
-        (f"`{owner}.{one.name}`", code(one.returns), docstring(one))
+        (f"`{owner}.{one.name}: {ast.unparse(one.returns)}`", docstring(one))
         for one in public(body)
-        if is_a("property", one)
+        if one.returns and is_a("property", one)
     ]
-    return table(("attribute", "type", "tells"), rows)
+    return table(("attribute", "tells"), rows)
 
 
 def fields(body: Body, owner: str | None) -> str:
     rows = [
-        (f"`{name}`", code(assignment.annotation), code(assignment.value), required(name, said))
+        (f"`{ast.unparse(assignment)}`", required(name, said))
         for name, assignment, said in said_beneath(body)
-        if isinstance(assignment, ast.AnnAssign)
     ]
-    return table(("option", "type", "default", "means"), rows)
+    return table(("option", "means"), rows)
 
 
 def variables(body: Body, owner: str | None) -> str:
@@ -74,7 +73,7 @@ def variables(body: Body, owner: str | None) -> str:
 
 def exceptions(body: Body, owner: str | None) -> str:
     rows = [
-        (f"`{one.name}`", ", ".join(map(code, told_by(one))), docstring(one))
+        (f"`{one.name}`", ", ".join(f"`{name}`" for name in told_by(one)), docstring(one))
         for one in body
         if isinstance(one, ast.ClassDef)
     ]
@@ -104,13 +103,9 @@ def required(name: str, said: str | None) -> str:
     return said
 
 
-def told_by(exception: ast.ClassDef) -> Iterator[ast.expr]:
+def told_by(exception: ast.ClassDef) -> Iterator[str]:
     """The attributes that it sets."""
     for node in ast.walk(exception):
         match node:
             case ast.Assign([ast.Attribute(ast.Name("self"), name)]):
-                yield ast.Name(name)
-
-
-def code(expression: ast.expr | None) -> str:
-    return f"`{ast.unparse(expression)}`" if expression else ""
+                yield name
