@@ -16,7 +16,7 @@ SEED ?=
 DATABASE ?= sqlite postgres
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage test-all chaos examples check bench screenshots docs reference lock clean
+.PHONY: help run test coverage test-all chaos examples check bench screenshots docs reference wheel lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ check: $(TO_DEVELOP) ## Lint, types, import rules, migrations, deployment settin
 bench: $(BENCH)/.ready ## Measure beside the peers; what and how in ARGS, such as ARGS=--list or "ARGS=pickup --quick"
 	@$(BENCH)/bin/python -m benchmarks $(ARGS)
 
+wheel: $(TO_DEVELOP) ## Build the wheel that other Django projects install, and its sources, into dist/
+	$(BIN)/hatchling build --clean
+
 screenshots: $(TO_DEVELOP) ## Picture the console's main pages, with a demo's data, into docs/images/
 	@scripts/need-chromium
 	@$(BIN)/python -m tests.console.screenshots docs/images
@@ -96,15 +99,15 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate $(ARGS)
 
 lock: $(TO_DEVELOP) ## Pin pyproject's dependencies again; ARGS=--upgrade takes newer releases
-	$(LOCK) pyproject.toml --python-version 3.11 --output-file requirements.txt
-	$(LOCK) pyproject.toml --python-version 3.11 --extra dev --constraint requirements.txt \
+	$(LOCK) pyproject.toml --extra stand-alone --python-version 3.11 --output-file requirements.txt
+	$(LOCK) pyproject.toml --extra stand-alone --python-version 3.11 --extra dev --constraint requirements.txt \
 		--output-file requirements-dev.txt
-	$(LOCK) pyproject.toml --python-version 3.12 requirements-bench.in --constraint requirements.txt \
+	$(LOCK) pyproject.toml --extra stand-alone --python-version 3.12 requirements-bench.in --constraint requirements.txt \
 		--output-file requirements-bench.txt
 	$(LOCK) --python-version 3.11 --group docs --output-file requirements-docs.txt
 
 clean: ## Remove environments and caches; DATA_DIR stays
-	rm -rf .venv .venv-* htmlcov $(SITE) .coverage*
+	rm -rf .venv .venv-* dist htmlcov $(SITE) .coverage*
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 # Exactly what was pinned, and nothing that would have to be built.

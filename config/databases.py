@@ -67,9 +67,7 @@ def _sqlite(database: dict[str, Any]) -> dict[str, Any]:
         "ENGINE": "scheduling.sqlite",
         "CONN_MAX_AGE": SECONDS_KEPT_OPEN,
         "CONN_HEALTH_CHECKS": True,
-        # Without IMMEDIATE, a transaction that reads before it writes fails at once when another
-        # one wrote in between, whatever the timeout.
-        "OPTIONS": {"transaction_mode": "IMMEDIATE"},
+        "OPTIONS": {},
         # Not in memory: threads and processes of a test must meet in one file.
         "TEST": {"NAME": str(path.with_name("test.db"))},
     }

@@ -19,7 +19,9 @@ threads = settings.env.int("WEB_THREADS", default=4)
 
 Unit: requests.
 """
-worker_connections = settings.WEB_WAITERS + 400  # those of clients that wait, and of all others
+worker_connections = (
+    settings.RENTROLL["WEB_WAITERS"] + 400
+)  # those of clients that wait, and of all others
 preload_app = True
 control_socket_disable = True
 limit_request_line = 8190

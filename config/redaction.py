@@ -22,6 +22,7 @@ from django.utils.safestring import SafeString
 from django.views.debug import ExceptionReporter, SafeExceptionReporterFilter
 
 from scheduling import under_way
+from scheduling.conf import conf
 
 LEFT_OUT = "(left out)"
 LEAST_LENGTH = 8
@@ -61,7 +62,7 @@ def redacted(text: str) -> str:
 @cache
 def known_secrets() -> tuple[str, ...]:
     """The installation's own, in every form in which they get into a text; longest first."""
-    own = [settings.SECRET_KEY, settings.WEBHOOK_SECRET]
+    own = [settings.SECRET_KEY, conf().WEBHOOK_SECRET]
     own += [database.get("PASSWORD", "") for database in settings.DATABASES.values()]
     written = {form(secret) for secret in own for form in (str, quote, html.escape)}
     return tuple(sorted((text for text in written if len(text) >= LEAST_LENGTH), key=len)[::-1])

@@ -10,8 +10,7 @@ import django
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from config import databases, secret_key
-from scheduling import durations
+from config import databases, environment, secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DJANGO_6 = django.VERSION >= (6, 0)
@@ -66,9 +65,9 @@ ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 
 INSTALLED_APPS = [
+    "config",
     "scheduling",
     "tenants",
-    "rest_framework",
     "django_htmx",  # for the file it brings
     "django.contrib.admin",
     "django.contrib.auth",
@@ -122,141 +121,24 @@ _wait_seconds = env.float("LEDGER_WAIT_SECONDS", default=10)
 Unit: seconds.
 """
 DATABASES = {"default": databases.ledger_database(_ledger, wait_seconds=_wait_seconds)}
-
-LEDGER_MAX_QUEUED = env.int("LEDGER_MAX_QUEUED", default=10_000_000)
-"""Unfinished tasks of all tenants together, beyond which nobody's are accepted. 0 is no limit.
-
-Unit: tasks.
-"""
-
-LEDGER_MIN_FREE_MIB = env.int("LEDGER_MIN_FREE_MIB", default=64)
-"""What is to be free on the disk of an SQLite ledger. With less, nobody's tasks are accepted.
-
-Unit: MiB.
-"""
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-TASKS = {"default": {"BACKEND": "scheduling.backend.LedgerBackend", "QUEUES": []}}
+TASKS = {"default": {"BACKEND": "scheduling.backend.LedgerBackend"}}
 
-_retention = env.str("RETENTION", default="30d")
-"""How long finished tasks are kept of tenants that have no retention of their own: what `prune` goes by, and
-`/v1/limits` tells.
-
-Value: duration, such as `12h` or `30d`.
-"""
-try:
-    RETENTION = durations.parse(_retention)
-except ValueError as error:
-    raise ImproperlyConfigured(f"RETENTION: {error}") from error
-
-# Tenants
-
-TENANT_MAX_QUEUED = env.int("TENANT_MAX_QUEUED", default=10_000)
-"""Tasks that a new tenant may have waiting and running. 0 is no limit.
-
-Unit: tasks.
-"""
-
-TENANT_MAX_IN_FLIGHT = env.int("TENANT_MAX_IN_FLIGHT", default=100)
-"""Tasks of a new tenant that run at once. 0 is no limit.
-
-Unit: tasks.
-"""
-
-TENANT_RATE_PER_SECOND = env.int("TENANT_RATE_PER_SECOND", default=1_000)
-"""Tasks that a new tenant may enqueue each second. 0 is no limit.
-
-Unit: tasks per second.
-"""
-
-TENANT_RATE_BURST = env.int("TENANT_RATE_BURST", default=2_000)
-"""Tasks that a new tenant may enqueue at once after a silence. 0 is no limit.
-
-Unit: tasks.
-"""
-
-TENANT_MAX_RECURRING = env.int("TENANT_MAX_RECURRING", default=10_000)
-"""[Recurring tasks](../recurring.md) that one tenant may have, whichever it is. 0 is no limit.
-
-Unit: recurring tasks.
-"""
-
-DEFAULT_TENANT = env.str("DEFAULT_TENANT", default="")
-"""The tenant that owns what Python code enqueues without naming one.
-
-Value: slug. Default: none, and such code is refused.
-"""
-
-# Work elsewhere
-
-REMOTE_QUEUES = env.list("REMOTE_QUEUES", default=[])
-"""Queues whose tasks have any name and are run by [remote workers](../remote-workers.md), over the API. No Python
-worker claims from them. To be the same for every program."""
-
-WEBHOOK_SECRET = env.str("WEBHOOK_SECRET", default="")
-"""What the signatures of [`http.request`](../http-requests.md) are derived from.
-
-Default: `SECRET_KEY`.
-"""
-
-HTTP_ALLOW_PRIVATE_ADDRESSES = env.list(
-    "HTTP_ALLOW_PRIVATE_ADDRESSES", default=["127.0.0.0/8", "::1/128"] if DEBUG else []
-)
-"""Networks that `http.request` may reach although they are private, such as `10.1.0.0/16`.
-
-Default: none; this machine with `DEBUG=1`.
-"""
-
-# The API and the console
-
-WEB_WAITERS = env.int("WEB_WAITERS", default=600)
-"""Requests that may wait at once in each web process, for a task to be over (`?wait=`) or for work. A tenant has no
-more of these seats than it leaves free; others are answered at once.
-
-Unit: requests.
-"""
-
-REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["tenants.authentication.TokenAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "EXCEPTION_HANDLER": "scheduling.api.v1.problems.handler",
-    "UNAUTHENTICATED_USER": None,
-    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+# Those of the apps, each by its name from the environment: scheduling/conf.py says what they mean.
+RENTROLL = {
+    "WATCHED_DIR": DATA_DIR,
+    "WEB_WAITERS": 600,  # they hold no thread of this server: config/web_worker.py
+    # Development delivers to this machine.
+    "HTTP_ALLOW_PRIVATE_ADDRESSES": ["127.0.0.0/8", "::1/128"] if DEBUG else [],
+    **environment.settings_of_the_apps(env),
 }
+
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # the console's forms; the API counts for itself
-
-CONSOLE_REDACT = env.list(
-    "CONSOLE_REDACT",
-    default=["password", "passwd", "secret", "token", "api_key", "authorization", "cookie"],
-)
-"""The console shows no value of a payload or a result under a member whose name contains one of these words, at any
-depth, whatever its case and with or without `-` and `_`. `*` hides all payloads and results."""
-
-# Metrics
-
-METRICS_OPEN = env.bool("METRICS_OPEN", default=False)
-"""Whether anybody who reaches [`/metrics`](../metrics.md) may read it, without a token."""
-
-METRICS_MAX_TENANTS = env.int("METRICS_MAX_TENANTS", default=100)
-"""Tenants that metrics tell apart. The rest are `other`.
-
-Unit: tenants.
-"""
-
-METRICS_MAX_QUEUES = env.int("METRICS_MAX_QUEUES", default=20)
-"""Queues of each tenant that metrics tell apart. The rest are `other`.
-
-Unit: queues.
-"""
 
 # Security
 
-# gunicorn reads it as well and tells http from https by it, so Django needs no header setting of its own.
-FORWARDED_ALLOW_IPS = env.list("FORWARDED_ALLOW_IPS", default=["127.0.0.1", "::1"])
-"""The proxies whose `X-Forwarded-Proto`, and in the console `X-Forwarded-For`, are believed."""
-
+# gunicorn reads FORWARDED_ALLOW_IPS and tells http from https by it, so Django needs no header setting of its own.
 HTTPS = env.bool("HTTPS", default=not DEBUG)
 """Browsers are sent to https and told to stay there, and cookies go nowhere else.
 

@@ -8,11 +8,15 @@ class SchedulingConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from scheduling import checks, forked, results  # noqa: F401  (checks register on import)
+        from scheduling import (  # noqa: F401  (checks register on import)
+            checks,
+            forked,
+            project_checks,
+            results,
+        )
         from scheduling.declaring import registry
-        from scheduling.sqlite import pragmas
 
-        pragmas.connect()
         forked.watch()
-        registry.discover()
+        if project_checks.ledger_takes_tasks():
+            registry.discover()
         results.without_the_framework()

@@ -6,7 +6,6 @@ from typing import Any, cast
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
-from django.conf import settings
 from django.core.checks import CheckMessage
 from django.core.checks import Warning as CheckWarning
 from django.db.models.signals import post_delete, post_save
@@ -23,6 +22,7 @@ from scheduling.compat import (
     normalize_json,
     task_enqueued,
 )
+from scheduling.conf import conf
 from scheduling.declaring import registry
 from scheduling.declaring.ledger_task import LedgerTask
 from scheduling.enqueueing import new_task
@@ -57,6 +57,10 @@ class LedgerBackend(BaseTaskBackend):
     supports_defer = True
     supports_get_result = True
     supports_priority = True
+
+    def __init__(self, alias: str, params: Mapping[str, Any]) -> None:
+        """A project need not list its queues: without `QUEUES` a task may name any."""
+        super().__init__(alias, {"QUEUES": [], **params})
 
     def enqueue(  # type: ignore[override]  # generic in the stubs, and not on Django 6.1
         self, task: Task, args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -136,7 +140,7 @@ def invalid_call(args: Sequence[Any], kwargs: Mapping[str, Any]) -> type[Invalid
 
 def owner_of(task: LedgerTask) -> int:
     """The id of the tenant a task is enqueued for. Raises TenantRequired, or InvalidTask for an unknown slug."""
-    tenant = task.tenant or current.current() or settings.DEFAULT_TENANT
+    tenant = task.tenant or current.current() or conf().DEFAULT_TENANT
     if isinstance(tenant, Tenant):
         return tenant.pk
     if not tenant:

@@ -3,18 +3,20 @@
 from collections.abc import Sequence
 from typing import Any
 
-import psycopg
-from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
-from django.db import connections
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-
-from scheduling import options
 
 Version = tuple[int, int, int]
 
 FIXED_IN: tuple[Version, ...] = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
 """Releases in which the WAL-reset race was mended: two maintenance branches, then all that followed."""
+
+ENGINE = "scheduling.sqlite"
+MODE = "IMMEDIATE"
+
+LEDGER = "ledger"
+"""The tag of checks that workers do not start without, whatever they are told to skip."""
 
 LOOKS = 3
 """Other clients of a busy pool may come in between; not every time."""
@@ -27,27 +29,11 @@ def loses_committed_pages(version: Version) -> bool:
     return not any(version[:2] == fixed[:2] and version >= fixed for fixed in FIXED_IN)
 
 
-@register(Tags.database)
-def sqlite_is_safe(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
-    return [
-        message
-        for alias in databases or ()
-        if connections[alias].vendor == "sqlite"
-        for message in problems_of(connections[alias])
-    ]
-
-
-@register()
-def remote_queues_can_be_named(**kwargs: Any) -> list[CheckMessage]:
-    return [
-        Error(
-            f"REMOTE_QUEUES names {queue!r}, which no queue can be called: it {fault}.",
-            hint="REMOTE_QUEUES holds names of queues, separated by commas in the environment.",
-            id="scheduling.E005",
-        )
-        for queue in settings.REMOTE_QUEUES
-        if (fault := options.queue_fault(queue))
-    ]
+@register(LEDGER)
+def sqlite_is_safe(**kwargs: Any) -> list[CheckMessage]:
+    """Asks nothing of the database, so that every `manage.py check` tells."""
+    ledger = connections[DEFAULT_DB_ALIAS]
+    return problems_of(ledger) if ledger.vendor == "sqlite" else []
 
 
 @register(Tags.database)
@@ -57,12 +43,13 @@ def sessions_are_our_own(
     return [
         Error(
             f"A pooler stands between Rentroll and PostgreSQL, and {problem}.",
-            hint="Workers are woken, and statements prepared, in sessions that last. Let DATABASE_URL name "
+            hint="Workers are woken, and statements prepared, in sessions that last. Connect to "
             "PostgreSQL itself, or a pool that keeps sessions (pool_mode=session).",
             id="scheduling.E004",
         )
         for alias in databases or ()
-        if connections[alias].vendor == "postgresql"
+        if alias == DEFAULT_DB_ALIAS
+        and connections[alias].vendor == "postgresql"
         and (problem := problem_of_pooler(connections[alias]))
     ]
 
@@ -72,6 +59,8 @@ def problem_of_pooler(connection: BaseDatabaseWrapper) -> str | None:
 
     None also when PostgreSQL does not answer: who needs it next will tell.
     """
+    import psycopg
+
     params = connection.get_connection_params()
     try:
         with (
@@ -86,37 +75,37 @@ def problem_of_pooler(connection: BaseDatabaseWrapper) -> str | None:
     return None
 
 
-def session_of(client: psycopg.Connection[Any]) -> int:
+def session_of(client: Any) -> int:
     """The process of the server that serves the client at this moment."""
     ((process,),) = client.execute("SELECT pg_backend_pid()", prepare=False)
     return int(process)
 
 
 def problems_of(connection: Any) -> list[CheckMessage]:
+    engine = connection.settings_dict["ENGINE"]
+    if engine != ENGINE:
+        return [
+            Error(
+                f"The ledger needs its own SQLite engine, not {engine}.",
+                hint=f'Set ENGINE to "{ENGINE}": it makes writers queue and commits durable.',
+                id="scheduling.E002",
+            )
+        ]
     version: Version = connection.Database.sqlite_version_info
-    shown = ".".join(map(str, version))
     messages: list[CheckMessage] = []
     if loses_committed_pages(version):
         messages.append(
             Error(
-                f"SQLite {shown} can lose committed transactions.",
+                f"SQLite {'.'.join(map(str, version))} can lose committed transactions.",
                 hint="Install pysqlite3 0.6.1 or later, which bundles a mended SQLite (3.51.3 or newer).",
                 id="scheduling.E001",
             )
         )
-    if connection.settings_dict["ENGINE"] != "scheduling.sqlite":
-        messages.append(
-            Error(
-                f"The ledger needs its own SQLite engine, not {connection.settings_dict['ENGINE']}.",
-                hint='Set ENGINE to "scheduling.sqlite": it makes writers queue and commits durable.',
-                id="scheduling.E002",
-            )
-        )
-    elif str(connection.settings_dict["OPTIONS"].get("transaction_mode")).upper() != "IMMEDIATE":
+    if connection.settings_dict["OPTIONS"].get("transaction_mode", MODE).upper() != MODE:
         messages.append(
             Error(
                 "Transactions on the SQLite ledger must begin as writers.",
-                hint='Set OPTIONS["transaction_mode"] to "IMMEDIATE".',
+                hint=f'Leave OPTIONS["transaction_mode"] out, or set it to "{MODE}".',
                 id="scheduling.E003",
             )
         )

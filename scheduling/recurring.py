@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from scheduling import ledger
 from scheduling.compat import InvalidDeclaration
+from scheduling.conf import conf
 from scheduling.declaring import registry
 from scheduling.declaring.ledger_task import LedgerTask
 from scheduling.errors import InvalidTask, NameTaken, TooManyRecurring
@@ -52,7 +52,7 @@ class Declaration:
     def owners(self) -> tuple[str, ...]:
         own = self.task.tenant
         slug = own.slug if isinstance(own, Tenant) else own
-        return self.tenants or tuple(filter(None, [slug or settings.DEFAULT_TENANT]))
+        return self.tenants or tuple(filter(None, [slug or conf().DEFAULT_TENANT]))
 
 
 _declared: dict[tuple[str, tuple[str, ...]], Declaration] = {}

@@ -29,7 +29,7 @@ def require_fit() -> None:
         executor = MigrationExecutor(connection)
     require_known(executor.loader)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        raise TablesDiffer("The tables are not up to date. Run `manage.py bootstrap`.")
+        raise TablesDiffer("The tables are not up to date. Run `manage.py migrate`.")
 
 
 @cache  # a refusal is not kept: once the tables fit, nobody asks again

@@ -1,6 +1,5 @@
-"""System checks: ways in that stand open to everybody, told at start-up."""
+"""System checks: tokens that everybody knows, told at start-up."""
 
-import ipaddress
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,27 +40,3 @@ def development_tokens(alias: str) -> list[ApiToken]:
     digests = [digest_of(secret) for secret in DEVELOPMENT_SECRETS]
     open_tokens = ApiToken.objects.using(alias).filter(revoked_at=None, digest__in=digests)
     return list(open_tokens.order_by("prefix"))
-
-
-@register(Tags.security)
-def development_stays_on_this_machine(**kwargs: Any) -> list[CheckMessage]:
-    if not settings.DEBUG or is_loopback(settings.BIND):
-        return []
-    return [
-        CheckMessage(
-            WARNING,
-            f"With DEBUG on, everybody who reaches {settings.BIND} can use this installation: its tokens"
-            " are well known.",
-            hint="Set DEBUG=0 and a SECRET_KEY, or BIND=127.0.0.1.",
-            id="tenants.W002",
-        )
-    ]
-
-
-def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from math import isnan
 from typing import ClassVar
 
-from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import DatabaseError, connections, models
 from django.db.models import F, Q
 
+from scheduling.conf import conf
 from tenants.prepared import prepared
 from tenants.sign_in import SignInTries
 
@@ -37,19 +37,19 @@ logger = logging.getLogger(__name__)
 
 
 def default_max_queued() -> int | None:
-    return settings.TENANT_MAX_QUEUED or None
+    return conf().TENANT_MAX_QUEUED or None
 
 
 def default_max_in_flight() -> int | None:
-    return settings.TENANT_MAX_IN_FLIGHT or None
+    return conf().TENANT_MAX_IN_FLIGHT or None
 
 
 def default_rate_per_second() -> float | None:
-    return settings.TENANT_RATE_PER_SECOND or None
+    return conf().TENANT_RATE_PER_SECOND or None
 
 
 def default_rate_burst() -> int:
-    return int(settings.TENANT_RATE_BURST)
+    return int(conf().TENANT_RATE_BURST)
 
 
 def is_a_number(value: float) -> None:
@@ -125,7 +125,7 @@ class Tenant(models.Model):
     @property
     def keeps_history_for(self) -> timedelta:
         """How long its finished tasks are kept: its own retention, or the installation's."""
-        return settings.RETENTION if self.retention is None else self.retention
+        return conf().RETENTION if self.retention is None else self.retention
 
 
 class Scope(models.TextChoices):

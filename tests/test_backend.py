@@ -232,7 +232,7 @@ class TestTenant:
     def test_the_default_is_for_code_that_acts_for_nobody(
         self, tenant_a: Tenant, tenant_b: Tenant, settings: Settings
     ) -> None:
-        settings.DEFAULT_TENANT = "tenant-b"
+        settings.RENTROLL = settings.RENTROLL | {"DEFAULT_TENANT": "tenant-b"}
         assert self.owner(add.enqueue(1)) == "tenant-b"
         with acting_for(tenant_a):
             assert self.owner(add.enqueue(1)) == "tenant-a"

@@ -68,7 +68,7 @@ def test_each_tenant_that_is_named_has_its_own() -> None:
 def test_without_a_name_it_is_the_tenant_of_the_task_or_the_default(
     settings: Settings,
 ) -> None:
-    settings.DEFAULT_TENANT = "tenant-a"
+    settings.RENTROLL = settings.RENTROLL | {"DEFAULT_TENANT": "tenant-a"}
     declare(of=weekly, tenant=())
     recurring.sync()
     assert the_row().tenant.slug == "tenant-b"
@@ -86,7 +86,9 @@ def test_a_tenant_that_is_not_there_is_logged_and_made_good_later(
     recurring.sync()
     assert not RecurringTask.objects.exists()
     assert "tenant" in caplog.text
-    settings.DEFAULT_TENANT = Tenant.objects.create(slug="nobody").slug
+    settings.RENTROLL = settings.RENTROLL | {
+        "DEFAULT_TENANT": Tenant.objects.create(slug="nobody").slug
+    }
     recurring.sync()
     assert the_row().tenant.slug == "nobody"
 
@@ -179,7 +181,7 @@ def test_a_recurring_task_of_somebody_else_under_that_name_is_left_alone(
 def test_one_for_which_its_tenant_has_no_place_is_logged_and_the_start_goes_on(
     settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings.TENANT_MAX_RECURRING = 1
+    settings.RENTROLL = settings.RENTROLL | {"TENANT_MAX_RECURRING": 1}
     declare()
     recurring.recurring("0 3 * * *", tenant="tenant-a", name="second")(daily)
     recurring.sync()

@@ -1,10 +1,8 @@
 """The operator console: Django's admin over the ledger, its dashboard and its kill switch.
 
-Pages read the tables and call the ledger's verbs; they write nothing themselves but the audit.
+Pages read the tables and call the ledger's verbs; they write nothing themselves but the audit. Who may sign in, and
+what they may do, is a matter of the project: it has users of its own, and an admin for them.
 """
-
-from django.contrib.auth.admin import GroupAdmin, UserAdmin
-from django.contrib.auth.models import Group, User
 
 from scheduling.admin import audit, deadletters, pauses, recurring, tasks, workers
 from scheduling.admin.audit import Audited
@@ -21,17 +19,7 @@ class AuditedTokens(Audited, TokenAdmin):
     verb_of_changing = "revoke"
 
 
-class AuditedUsers(Audited, UserAdmin):  # type: ignore[type-arg]  # generic in the stubs only
-    """Who let whom in."""
-
-
-class AuditedGroups(Audited, GroupAdmin):
-    """Who changed what others may do."""
-
-
 console.register(Tenant, AuditedTenants)
 console.register(ApiToken, AuditedTokens)
-console.register(User, AuditedUsers)
-console.register(Group, AuditedGroups)
 
 __all__ = ["audit", "console", "deadletters", "pauses", "recurring", "tasks", "workers"]

@@ -122,7 +122,7 @@ class AuditAdmin(PageAdmin[OperatorAction]):
 
     @admin.display(description="which")
     def which(self, action: OperatorAction) -> SafeString:
-        address = reverse("admin:scheduling_operatoraction_change", args=[action.pk])
+        address = reverse("console:scheduling_operatoraction_change", args=[action.pk])
         return format_html('<a href="{}">{}</a>', address, action.what)
 
     @admin.display(description="done")

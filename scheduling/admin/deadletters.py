@@ -42,7 +42,7 @@ class DeadLetterChangeList(TaskChangeList):
 
     def url_for_result(self, result: Model) -> str:
         """A dead letter is a task, and has its page."""
-        return reverse("admin:scheduling_task_change", args=[result.pk])
+        return reverse("console:scheduling_task_change", args=[result.pk])
 
     @cached_property
     def found(self) -> Found:
@@ -146,7 +146,7 @@ class DeadLetterAdmin(OperatedAdmin):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """The stock page would show all there is, what is to be redacted too."""
-        return HttpResponseRedirect(reverse("admin:scheduling_task_change", args=[object_id]))
+        return HttpResponseRedirect(reverse("console:scheduling_task_change", args=[object_id]))
 
     @admin.display(description="why it is dead")
     def why(self, task: Task) -> SafeString:

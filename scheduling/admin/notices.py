@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from django.conf import settings
 from django.template.defaultfilters import filesizeformat
 
 from scheduling.admin.figures import OFTEN_FAILED, Concern, Dashboard, Row
 from scheduling.admin.words import lasting
+from scheduling.conf import conf
 from scheduling.counts import counted
 from scheduling.ledger.storage import least_free_bytes
 from scheduling.models.worker import SILENT_AFTER
@@ -105,7 +105,7 @@ def _of_room(dashboard: Dashboard) -> Iterator[Notice]:
         yield Notice(Concern.ALARM, f"{left} No tasks are accepted below {filesizeformat(needed)}.")
     elif free < SCARCE * needed:
         yield Notice(Concern.WARN, f"{left} Below {filesizeformat(needed)} no tasks are accepted.")
-    most = settings.LEDGER_MAX_QUEUED
+    most = conf().LEDGER_MAX_QUEUED
     if most and dashboard.sums.unfinished >= most:
         yield Notice(Concern.ALARM, f"{most:,} tasks are unfinished: nobody's are accepted.")
 

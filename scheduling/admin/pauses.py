@@ -62,7 +62,7 @@ def pause_view(request: HttpRequest) -> HttpResponse:
     if "confirmed" not in request.POST and not any(_scope(form.cleaned_data).values()):
         return _question(request, form)
     messages.success(request, said(_pause(form, operator(request))))
-    return HttpResponseRedirect(reverse("admin:index"))
+    return HttpResponseRedirect(reverse("console:index"))
 
 
 def resume_view(request: HttpRequest, pause_id: int) -> HttpResponse:
@@ -76,7 +76,7 @@ def resume_view(request: HttpRequest, pause_id: int) -> HttpResponse:
         messages.info(request, "That pause was over already.")
     else:
         messages.success(request, said(_resume(standing, operator(request))))
-    return HttpResponseRedirect(reverse("admin:index"))
+    return HttpResponseRedirect(reverse("console:index"))
 
 
 def _form_page(request: HttpRequest, form: PauseForm) -> TemplateResponse:
@@ -213,5 +213,5 @@ class PauseAdmin(ReadOnlyAdmin[Pause]):
     @admin.display(description="")
     def resume(self, pause: Pause) -> SafeString:
         """A button of the list's own form: a form inside it would not be HTML."""
-        address = reverse("admin:scheduling_pause_resume", args=[pause.pk])
+        address = reverse("console:scheduling_pause_resume", args=[pause.pk])
         return format_html('<button class="small" formaction="{}">Resume</button>', address)

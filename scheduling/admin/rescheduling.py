@@ -50,7 +50,7 @@ def view(request: HttpRequest, task_id: UUID) -> HttpResponse:
     task = Task.objects.select_related("tenant", "schedule").filter(pk=task_id).first()
     if task is None:
         raise Http404("There is no such task.")
-    page = reverse("admin:scheduling_task_change", args=[task_id])
+    page = reverse("console:scheduling_task_change", args=[task_id])
     schedule = getattr(task, "schedule", None)
     if schedule is None:
         messages.warning(request, "It does not wait any more, so there is nothing to reschedule.")

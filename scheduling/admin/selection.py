@@ -67,4 +67,4 @@ def _back(request: HttpRequest) -> str:
     address = request.POST.get("back", "")
     if url_has_allowed_host_and_scheme(address, allowed_hosts={request.get_host()}):
         return address
-    return reverse("admin:scheduling_task_changelist")
+    return reverse("console:scheduling_task_changelist")

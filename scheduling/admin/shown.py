@@ -4,9 +4,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from django.conf import settings
-
 from scheduling.admin.words import number
+from scheduling.conf import conf
 
 TEXT_SHOWN = 20_000
 REDACTED = "(redacted)"
@@ -23,7 +22,7 @@ def pretty(value: Any) -> str:
 
 def redacted(value: Any) -> Any:
     """Without what stands under a name that the setting CONSOLE_REDACT mentions, at any depth."""
-    secret = [word.casefold() for word in settings.CONSOLE_REDACT]
+    secret = [word.casefold() for word in conf().CONSOLE_REDACT]
     if EVERYTHING in secret:
         return REDACTED if value not in (None, {}, []) else value
     return _redacted(value, secret)

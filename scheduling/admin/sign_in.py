@@ -9,9 +9,10 @@ from datetime import timedelta
 from django.conf import settings
 from django.contrib.auth.forms import UsernameField
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 
 from scheduling import clock
+from scheduling.admin.rendering import Page
+from scheduling.conf import conf
 from tenants import sign_in
 
 COOKIE = "known-browser"
@@ -42,7 +43,8 @@ def attempt(request: HttpRequest, login: Callable[[], HttpResponse]) -> HttpResp
 def refusal(request: HttpRequest, wait: timedelta) -> HttpResponse:
     seconds = math.ceil(wait.total_seconds())
     context = {"seconds": seconds, "at": clock.now() + wait}
-    answer = render(request, "admin/sign_in_refused.html", context, status=429)
+    page = Page("admin/sign_in_refused.html").render(context, request)
+    answer = HttpResponse(page, status=429)
     answer["Retry-After"] = str(seconds)
     return answer
 
@@ -73,13 +75,13 @@ def client_address(request: HttpRequest) -> str:
     address = str(request.META.get("REMOTE_ADDR", ""))
     while hops and is_proxy(address):
         address = hops.pop()
-        if "*" in settings.FORWARDED_ALLOW_IPS:
+        if "*" in conf().FORWARDED_ALLOW_IPS:
             break  # who believes everybody can only mean the nearest
     return one_customer(address)
 
 
 def is_proxy(address: str) -> bool:
-    trusted = settings.FORWARDED_ALLOW_IPS
+    trusted = conf().FORWARDED_ALLOW_IPS
     return "*" in trusted or address in trusted or not address  # a Unix socket has none
 
 

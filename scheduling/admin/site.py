@@ -7,7 +7,6 @@ from functools import partial, wraps
 from typing import Any, TypeAlias, TypeVar, cast
 
 from django.contrib import admin
-from django.contrib.auth.models import Group, User
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -20,6 +19,7 @@ from django.views.decorators.cache import never_cache
 from scheduling import clock
 from scheduling.admin import charts, dashboard, sign_in
 from scheduling.admin.notices import notices
+from scheduling.admin.rendering import of_the_console
 from scheduling.admin.series import Period
 from scheduling.models import (
     DeadLetter,
@@ -32,7 +32,7 @@ from scheduling.models import (
 )
 from tenants.models import ApiToken, Tenant
 
-PAGES: tuple[tuple[type[Model], str], ...] = (
+PAGES: Sequence[tuple[type[Model], str]] = (
     (Task, "Tasks"),
     (DeadLetter, "Dead letters"),
     (RecurringTask, "Recurring"),
@@ -42,8 +42,6 @@ PAGES: tuple[tuple[type[Model], str], ...] = (
     (Lane, "Lanes"),
     (WorkerProcess, "Workers"),
     (OperatorAction, "Audit"),
-    (User, "Users"),
-    (Group, "Groups"),
 )
 RECENT_ACTIONS = 8
 REPLACED = "%EF%BF%BD"
@@ -58,7 +56,7 @@ def whole_page() -> HttpResponse:
     return HttpResponse(status=204, headers={"HX-Refresh": "true"})
 
 
-Part: TypeAlias = Callable[[HttpRequest], HttpResponse]
+Part: TypeAlias = Callable[..., HttpResponse]
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
 
@@ -79,6 +77,10 @@ class Console(admin.AdminSite):
     site_url = None
     enable_nav_sidebar = False
 
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.navigation = list(PAGES)
+
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """What every page needs. Who is not signed in learns nothing from it."""
         context = super().each_context(request) | {"now": clock.now()}
@@ -97,7 +99,7 @@ class Console(admin.AdminSite):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """The form; posted, only so often."""
-        login = partial(super().login, request, extra_context)
+        login = partial(of_the_console(self.name, super().login), request, extra_context)
         return sign_in.attempt(request, login) if request.method == "POST" else login()
 
     def index(
@@ -105,7 +107,6 @@ class Console(admin.AdminSite):
     ) -> TemplateResponse:
         """The dashboard, for who may see tasks; for others a page that only welcomes."""
         context = {"title": self.index_title, "subtitle": None} | self._dashboard_context(request)
-        request.current_app = self.name
         return TemplateResponse(request, self.index_template, context | (extra_context or {}))
 
     def admin_view(self, view: View, cacheable: bool = False) -> View:  # noqa: FBT001, FBT002  # Django's
@@ -118,26 +119,26 @@ class Console(admin.AdminSite):
                 request.GET = QueryDict(request.META["QUERY_STRING"].replace("%00", REPLACED))
             return inner(request, *args, **kwargs)
 
-        return cast("View", asked)
+        return cast("View", of_the_console(self.name, asked))
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         parts = {"kill-switch": self._kill_switch, "dashboard": self._dashboard}
         live = [
-            path(f"live/{name}/", self._part(view), name=f"live_{name.replace('-', '_')}")
+            path(f"live/{name}/", self.part(view), name=f"live_{name.replace('-', '_')}")
             for name, view in parts.items()
         ]
         return [*live, *super().get_urls()]
 
-    def _part(self, view: Part) -> Callable[[HttpRequest], HttpResponse]:
+    def part(self, view: Part) -> Part:
         """What a page keeps fresh. Who was signed out meanwhile is sent to the door, by a whole page."""
 
         @never_cache
-        def part(request: HttpRequest) -> HttpResponse:
+        def fresh(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             if not self.has_permission(request):
                 return whole_page()
-            return view(request)
+            return view(request, *args, **kwargs)
 
-        return part
+        return of_the_console(self.name, fresh)
 
     def _kill_switch(self, request: HttpRequest) -> HttpResponse:
         return TemplateResponse(request, "admin/kill_switch.html", self.each_context(request))
@@ -170,12 +171,12 @@ class Console(admin.AdminSite):
 
     def _pages(self, request: HttpRequest) -> list[Link]:
         """The navigation: what this user may see."""
-        home = reverse("admin:index")
+        home = reverse("console:index")
         links = [Link("Dashboard", home, request.path == home)]
-        for model, label in PAGES:
+        for model, label in self.navigation:
             if self.get_model_admin(model).has_view_or_change_permission(request):
                 options = model._meta
-                url = reverse(f"admin:{options.app_label}_{options.model_name}_changelist")
+                url = reverse(f"console:{options.app_label}_{options.model_name}_changelist")
                 links.append(Link(label, url, request.path.startswith(url)))
         return links
 
@@ -193,5 +194,5 @@ def _figures(now: datetime, period: Period) -> dict[str, Any]:
     }
 
 
-console = Console(name="admin")
+console = Console(name="console")
 console.disable_action("delete_selected")

@@ -101,7 +101,7 @@ def cancel_view(request: HttpRequest, sweep_id: int) -> HttpResponse:
 
 
 def page_of(sweep_id: int) -> str:
-    return reverse("admin:scheduling_deadletter_sweep", args=[sweep_id])
+    return reverse("console:scheduling_deadletter_sweep", args=[sweep_id])
 
 
 def _standing(sweep_id: int) -> Sweep:
@@ -117,5 +117,5 @@ def _require(request: HttpRequest, operation: Operation) -> None:
 
 
 def _list(filters: str) -> str:
-    address = reverse("admin:scheduling_deadletter_changelist")
+    address = reverse("console:scheduling_deadletter_changelist")
     return f"{address}?{filters}" if filters else address

@@ -12,7 +12,6 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.views.decorators.cache import never_cache
 
 from scheduling import clock, ledger
 from scheduling.admin import rescheduling, selection, timeline, words
@@ -73,7 +72,7 @@ class TaskAdmin(PageAdmin[Task], OperatedAdmin):
                 wrap(rescheduling.view),
                 name="scheduling_task_reschedule",
             ),
-            path("<uuid:task_id>/live/", never_cache(self.live_view), name="scheduling_task_live"),
+            path("<uuid:task_id>/live/", console.part(self.live_view), name="scheduling_task_live"),
             *super().get_urls(),
         ]
 
@@ -115,8 +114,6 @@ class TaskAdmin(PageAdmin[Task], OperatedAdmin):
 
         When it has moved on, or who looks was signed out, the whole page is to be loaded again.
         """
-        if not self.admin_site.has_permission(request):
-            return whole_page()
         if not self.has_view_permission(request):
             raise PermissionDenied
         now = clock.now()

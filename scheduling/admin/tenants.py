@@ -90,7 +90,7 @@ class AuditedTenants(Audited, TenantAdmin):
     def response_change(self, request: HttpRequest, obj: Tenant) -> HttpResponse:
         """Back to the page of the tenant, where the effect can be seen."""
         messages.success(request, f"The limits of {obj} are as they stand here from now on.")
-        return HttpResponseRedirect(reverse("admin:tenants_tenant_change", args=[obj.pk]))
+        return HttpResponseRedirect(reverse("console:tenants_tenant_change", args=[obj.pk]))
 
 
 def _said(value: object) -> str:

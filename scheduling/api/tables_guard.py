@@ -1,10 +1,10 @@
 """Owns that nothing is read or written while the tables are not those of this code."""
 
 from collections.abc import Callable
+from typing import Any
 
 from django.db import Error
 from django.http import HttpRequest, HttpResponseBase
-from django.urls import reverse
 
 from scheduling import tables
 from scheduling.api.v1 import problems
@@ -13,17 +13,28 @@ from scheduling.api.v1.kinds import Kind
 Answerer = Callable[[HttpRequest], HttpResponseBase]
 
 
+OURS = frozenset({"rentroll", "console"})
+"""The namespaces of our addresses: those of others keep working."""
+ABOUT_HEALTH = frozenset({"rentroll:health", "rentroll:ready"})
+
+
 class TablesGuard:
     """Middleware that answers 503 to everybody but those who ask how the process is."""
 
     def __init__(self, get_response: Answerer) -> None:
         self.get_response = get_response
-        self.about_health = {reverse("health"), reverse("ready")}
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if request.path not in self.about_health and (state := what_differs()):
-            return problems.response(problems.Refused(Kind.UNAVAILABLE, state).problem, request)
         return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *view: Any) -> HttpResponseBase | None:
+        """Django's hook between an address and its view."""
+        found = request.resolver_match
+        if found is None or OURS.isdisjoint(found.namespaces) or found.view_name in ABOUT_HEALTH:
+            return None
+        if state := what_differs():
+            return problems.response(problems.Refused(Kind.UNAVAILABLE, state).problem, request)
+        return None
 
 
 def what_differs() -> str | None:

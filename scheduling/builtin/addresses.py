@@ -9,8 +9,7 @@ import socket
 from collections.abc import Callable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
-from django.conf import settings
-
+from scheduling.conf import conf
 from scheduling.errors import PermanentFailure
 
 Address = IPv4Address | IPv6Address
@@ -58,9 +57,7 @@ def system_resolver(host: str, port: int) -> list[str]:
 
 def is_allowed(address: Address) -> bool:
     """Whether a request may reach it: public, or allowed by HTTP_ALLOW_PRIVATE_ADDRESSES."""
-    allowed = settings.HTTP_ALLOW_PRIVATE_ADDRESSES
-    if isinstance(allowed, bool):
-        return allowed or is_public(address)
+    allowed = conf().HTTP_ALLOW_PRIVATE_ADDRESSES
     meant = carried_ipv4(address) or address
     return is_public(address) or any(meant in ip_network(network) for network in allowed)
 

@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPMethod, HTTPStatus
 from typing import Any
 
-from scheduling import clock, payload, retry
+from scheduling import __version__, clock, payload, retry
 from scheduling.builtin import delivery, signing
 from scheduling.builtin.delivery import Answer, DeliveryFailed
 from scheduling.compat import task
@@ -50,7 +50,7 @@ def request(
     sent = checked(headers or {}) | identity(context, content or b"")
     if content is not None:
         sent.setdefault("content-type", "application/json")
-    sent.setdefault("user-agent", "Rentroll")
+    sent.setdefault("user-agent", f"Rentroll/{__version__}")
     if context.traceparent is not None:
         sent.setdefault("traceparent", context.traceparent)
     started = clock.monotonic()

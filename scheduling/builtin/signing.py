@@ -8,8 +8,9 @@ import base64
 import hashlib
 import hmac
 
-from django.conf import settings
 from django.utils.crypto import salted_hmac
+
+from scheduling.conf import conf
 
 PREFIX = "whsec_"
 
@@ -17,7 +18,7 @@ PREFIX = "whsec_"
 def secret_of(tenant: str) -> str:
     """The tenant's secret, from its slug. It changes with WEBHOOK_SECRET, or with SECRET_KEY where that is empty."""
     derived = salted_hmac(
-        "rentroll.webhooks", tenant, secret=settings.WEBHOOK_SECRET or None, algorithm="sha256"
+        "rentroll.webhooks", tenant, secret=conf().WEBHOOK_SECRET or None, algorithm="sha256"
     )
     return PREFIX + base64.b64encode(derived.digest()).decode()
 

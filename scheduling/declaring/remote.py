@@ -2,17 +2,16 @@
 
 from typing import Any
 
-from django.conf import settings
-
 from scheduling import options
 from scheduling.compat import task
+from scheduling.conf import conf
 from scheduling.declaring.ledger_task import LedgerTask
 from scheduling.errors import InvalidTask
 
 
 def is_remote(queue: object) -> bool:
     """Whether the tasks of that queue are for remote workers. False also for what no queue can be called."""
-    return queue in settings.REMOTE_QUEUES
+    return queue in conf().REMOTE_QUEUES
 
 
 def task_called(name: object) -> LedgerTask:

@@ -8,10 +8,10 @@ exceeded by what is accepted within a second. A tenant's own limits are exact, a
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.conf import settings
 from django.db.models import Sum
 
 from scheduling import clock
+from scheduling.conf import conf
 from scheduling.errors import Overloaded
 from scheduling.ledger import storage
 from scheduling.models import Intake, Outflow
@@ -57,7 +57,7 @@ def _what_is_full() -> str | None:
     path = storage.ledger_file()
     if path and (free := storage.bytes_free_beside(path)) < storage.least_free_bytes():
         return f"The ledger's disk is nearly full: {free // storage.MIB} MiB are free."
-    most = settings.LEDGER_MAX_QUEUED
+    most = conf().LEDGER_MAX_QUEUED
     if most and unfinished() >= most:
         return f"The ledger holds as many unfinished tasks as it may: {most}."
     return None

@@ -7,9 +7,9 @@ from hashlib import sha256
 from math import inf, isinf
 from uuid import UUID
 
-from django.conf import settings
 from django.db import transaction
 
+from scheduling.conf import conf
 from scheduling.ledger.bury import bury
 from scheduling.ledger.dialects import Dialect, Head, LaneShare, Reach, Serving, Started, dialect
 from scheduling.ledger.kill_switch import KillSwitch
@@ -251,7 +251,7 @@ def reach_of(queues: Collection[str] | None, tenant: Tenant | None) -> Reach:
         return Reach(queues=frozenset(queues), tenant_id=tenant.pk if tenant else None)
     if tenant is not None:
         raise ValueError("A worker of one tenant names the queues it serves.")
-    return Reach(apart=frozenset(settings.REMOTE_QUEUES))
+    return Reach(apart=frozenset(conf().REMOTE_QUEUES))
 
 
 def stands_at(lanes: Sequence[LaneShare]) -> float:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from django.conf import settings
 from django.db.models import IntegerField, OuterRef, Q, QuerySet, Subquery
 
+from scheduling.conf import conf
 from scheduling.ledger.claim import pool_of, reach_of
 from scheduling.ledger.dialects import LaneShare, dialect
 from scheduling.ledger.kill_switch import InLane, KillSwitch
@@ -78,7 +78,7 @@ class _Waiting:
 
     def __init__(self, task: Task, schedule: Schedule, now: datetime) -> None:
         self.task, self.schedule, self.lane, self.now = task, schedule, schedule.lane, now
-        self.is_remote = task.queue in settings.REMOTE_QUEUES
+        self.is_remote = task.queue in conf().REMOTE_QUEUES
         self.reach = reach_of([task.queue] if self.is_remote else None, None)
         self.pauses = list(Pause.objects.in_force(now).select_related("tenant"))
         self.switch = KillSwitch(tuple((p.tenant_id, p.queue, p.name) for p in self.pauses))

@@ -3,8 +3,9 @@
 import shutil
 from pathlib import Path
 
-from django.conf import settings
 from django.db import connection
+
+from scheduling.conf import conf
 
 MIB = 1024 * 1024
 
@@ -22,14 +23,14 @@ def bytes_free_beside(path: Path) -> int:
 
 def least_free_bytes() -> int:
     """With less, any commit may be the last: the write-ahead log needs room until a checkpoint."""
-    return int(settings.LEDGER_MIN_FREE_MIB) * MIB
+    return int(conf().LEDGER_MIN_FREE_MIB) * MIB
 
 
 def sizes() -> dict[str, int]:
     """Bytes free where the ledger is kept, or else the files of this host; and of an SQLite ledger its own."""
     path = ledger_file()
     if path is None:
-        return {"free_bytes": bytes_free_beside(settings.DATA_DIR)}
+        return {"free_bytes": bytes_free_beside(conf().WATCHED_DIR)}
     log = path.with_name(f"{path.name}-wal")
     return {
         "free_bytes": bytes_free_beside(path),

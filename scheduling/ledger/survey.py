@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Count, Min, QuerySet, Value
 from django.db.models.functions import Coalesce
 
+from scheduling.conf import conf
 from scheduling.ledger import paces, storage, totals
 from scheduling.ledger.dialects import FIGURES, dialect
 from scheduling.ledger.kill_switch import KillSwitch
@@ -121,7 +121,7 @@ class Survey:
     @property
     def most_unfinished(self) -> int | None:
         """What nobody's tasks are accepted beyond. None: no limit."""
-        return settings.LEDGER_MAX_QUEUED or None
+        return conf().LEDGER_MAX_QUEUED or None
 
 
 def survey(now: datetime | None = None) -> Survey:

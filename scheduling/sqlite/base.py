@@ -17,6 +17,7 @@ from django.utils.dateparse import parse_date, parse_datetime, parse_time
 
 from scheduling.sqlite.gate import GateTimeout, WriteGate, gate_for
 from scheduling.sqlite.guard import guard_against_the_standard_module, opening
+from scheduling.sqlite.pragmas import PRAGMAS
 
 Database = pysqlite3.dbapi2
 MAX_QUERY_PARAMS = 32_766
@@ -95,6 +96,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     ops_class = DatabaseOperations
 
     transaction_mode: str | None
+    init_commands: Sequence[str]
     gate: WriteGate | None = None
     _name: str
     _file: os.stat_result
@@ -104,13 +106,19 @@ class DatabaseWrapper(base.DatabaseWrapper):
         params = super().get_connection_params()
         self.patience = float(params.get("timeout", 5.0))
         params.setdefault("cached_statements", CACHED_STATEMENTS)
+        # Otherwise a transaction that reads before it writes fails at once when another one wrote in between,
+        # whatever the timeout.
+        self.transaction_mode = self.transaction_mode or "IMMEDIATE"
         return params
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         with opening():
             connection = Database.connect(**conn_params)
         register_functions(connection)
-        connection.execute("PRAGMA foreign_keys = ON")
+        for command in filter(str.strip, self.init_commands):
+            connection.execute(command)
+        for pragma in PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}")
         if not self.is_in_memory_db():
             guard_against_the_standard_module(conn_params["database"])
             self.gate = gate_for(str(conn_params["database"]))

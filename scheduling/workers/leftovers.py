@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from threading import Lock, Thread, current_thread, local, main_thread
 from typing import Any
 
-import psycopg
 from django.db import Error, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
-from psycopg.pq import TransactionStatus
 
 CHANGES_SESSION = re.compile(
     r"\A\s*+(?!select|insert|update|delete|with|values|savepoint|release|rollback to|explain)"
@@ -23,6 +21,10 @@ CHANGES_SESSION = re.compile(
     re.IGNORECASE,
 )
 """SQL that may outlive its transaction: settings, pragmas, temporary tables, locks of the session."""
+
+
+IDLE = 0
+"""PQTRANS_IDLE: no transaction, by PostgreSQL's own client. Its Python driver need not be there."""
 
 
 class _Thread(local):
@@ -111,11 +113,16 @@ def _has_hidden_transaction(connection: BaseDatabaseWrapper) -> bool:
     driver = connection.connection
     if driver is None:
         return False
-    if isinstance(driver, psycopg.Connection):
-        return driver.info.transaction_status is not TransactionStatus.IDLE
-    with suppress(Error), connection.wrap_database_errors:  # it was closed past Django as well
-        return bool(driver.in_transaction)
-    return False
+    match connection.vendor:
+        case "postgresql":
+            return bool(driver.info.transaction_status != IDLE)
+        case "sqlite":
+            with (
+                suppress(Error),
+                connection.wrap_database_errors,
+            ):  # it was closed past Django as well
+                return bool(driver.in_transaction)
+    return False  # others cannot be asked
 
 
 def _discard(connection: BaseDatabaseWrapper) -> None:

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from scheduling import clock, ledger
+from scheduling import __version__, clock, ledger
 from scheduling.workers.options import Options
 
 PERIOD = 10.0
@@ -29,6 +29,7 @@ class Presence:
         ledger.register(
             ledger.Registration(
                 id=self._worker,
+                version=__version__,
                 queues=tuple(sorted(self._options.queues or ())),
                 slots=self._options.threads,
             )

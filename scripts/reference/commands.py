@@ -16,9 +16,9 @@ HEAD = """\
 
 All are run as `python manage.py NAME`, and `--help` says what stands here. Exit code 0 is success. What is wrong is one
 sentence on stderr, and exit code 2. `--json` is for programs: they find one JSON object on stdout. What goes for every
-command of Django, such as `--verbosity`, is left out.
+command of Django, such as `--verbosity`, is left out. `serve` and `bootstrap` are the stand-alone project's alone.
 """
-APPS = ("scheduling", "tenants")
+APPS = ("config", "scheduling", "tenants")
 WIDEST, WIDEST_CODE = 120, 88
 UNBROKEN = "\0"
 """Stands for a blank at which no line may end."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from inspect import cleandoc
 from itertools import pairwise
 from pathlib import Path
+from textwrap import dedent
 from typing import TypeAlias
 
 Assignment: TypeAlias = ast.Assign | ast.AnnAssign
@@ -30,6 +31,13 @@ def body_of(source: str) -> list[ast.stmt]:
         if isinstance(statement, ast.ClassDef) and statement.name == name:
             return statement.body
     raise LookupError(f"There is no {source} any more.")
+
+
+def text_within(source: str) -> str:
+    """What stands in a class after its docstring, as it would outside of it."""
+    docstring, *_, last = body_of(source)
+    lines = text_of(source.rpartition(".")[0]).splitlines(keepends=True)
+    return dedent("".join(lines[docstring.end_lineno : last.end_lineno]))
 
 
 def said_beneath(body: Iterable[ast.stmt]) -> Iterator[tuple[str, Assignment, str]]:

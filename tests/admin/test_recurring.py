@@ -279,7 +279,7 @@ def test_a_name_that_is_taken_is_told_at_its_field(operator: Client, tenant_a: T
 def test_a_tenant_with_no_place_for_another_is_told_at_its_field(
     operator: Client, tenant_a: Tenant, settings: Settings
 ) -> None:
-    settings.TENANT_MAX_RECURRING = 1
+    settings.RENTROLL = settings.RENTROLL | {"TENANT_MAX_RECURRING": 1}
     recurring(tenant_a, name="first", now=clock.now())
     assert "may have 1" in errors_of(operator.post(f"{RECURRING}add/", TYPED))["tenant"]
 

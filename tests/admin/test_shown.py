@@ -20,12 +20,12 @@ def test_secrets_are_told_by_their_names_at_any_depth(name: str) -> None:
 
 
 def test_the_installation_says_what_is_secret(settings: Settings) -> None:
-    settings.CONSOLE_REDACT = ["iban"]
+    settings.RENTROLL = settings.RENTROLL | {"CONSOLE_REDACT": ["iban"]}
     assert shown({"IBAN": "DE1", "password": "p"}) == {"IBAN": REDACTED, "password": "p"}
 
 
 def test_everything_may_be_secret(settings: Settings) -> None:
-    settings.CONSOLE_REDACT = ["*"]
+    settings.RENTROLL = settings.RENTROLL | {"CONSOLE_REDACT": ["*"]}
     assert [shown(value) for value in ({"a": 1}, [1], 0, {}, None)] == [
         REDACTED,
         REDACTED,

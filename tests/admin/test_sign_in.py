@@ -113,7 +113,7 @@ def test_one_address_that_tries_many_accounts_is_slowed_down_and_others_are_not(
 def test_an_address_is_taken_from_proxies_that_are_believed_and_from_nobody_else(
     peer: str, forwarded: str, trusted: list[str], address: str, settings: Settings
 ) -> None:
-    settings.FORWARDED_ALLOW_IPS = trusted
+    settings.RENTROLL = settings.RENTROLL | {"FORWARDED_ALLOW_IPS": trusted}
     headers = {"X-Forwarded-For": forwarded} if forwarded else {}
     request = RequestFactory().get(LOGIN, headers=headers, REMOTE_ADDR=peer)
     assert client_address(request) == address

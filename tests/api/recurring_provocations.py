@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import OperationalError
 from django.test import override_settings
 
@@ -69,7 +70,7 @@ def under_a_name_that_is_taken(stage: Stage, call: Call) -> Exchange:
 
 def where_there_is_no_place(stage: Stage, call: Call) -> Exchange:
     created(stage, name="weekly-report")
-    with override_settings(TENANT_MAX_RECURRING=1):
+    with override_settings(RENTROLL=settings.RENTROLL | {"TENANT_MAX_RECURRING": 1}):
         return stage.send(call)
 
 

@@ -123,7 +123,7 @@ class Stage:
     def full_ledger(self) -> Iterator[None]:
         """It holds as many tasks as it may, whosever they are."""
         self.waiting()
-        self.settings.LEDGER_MAX_QUEUED = 1
+        self.settings.RENTROLL = self.settings.RENTROLL | {"LEDGER_MAX_QUEUED": 1}
         capacity.look_again()
         try:
             yield

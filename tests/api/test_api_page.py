@@ -28,7 +28,7 @@ def test_every_command_is_answered_with_what_it_asks_for(
     live_server: LiveServer, tenant_a: Tenant, settings: Settings, tmp_path: Path
 ) -> None:
     """One after the other, as somebody who reads the page would try them."""
-    settings.REMOTE_QUEUES = ["films"]
+    settings.RENTROLL = settings.RENTROLL | {"REMOTE_QUEUES": ["films"]}
     known = {
         **os.environ,
         "API": f"{live_server.url}/v1",

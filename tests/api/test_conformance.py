@@ -33,7 +33,7 @@ NEEDS_OTHERS = {Kind.IDEMPOTENCY_KEY_IN_USE}
 
 @pytest.fixture
 def stage(tenant_a: Tenant, tenant_b: Tenant, settings: Settings) -> Stage:
-    settings.REMOTE_QUEUES = ["films"]
+    settings.RENTROLL = settings.RENTROLL | {"REMOTE_QUEUES": ["films"]}
     return Stage(settings, tenant_a, tenant_b)
 
 

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.ledger]
 
 @pytest.fixture(autouse=True)
 def remote_queues(settings: Settings) -> None:
-    settings.REMOTE_QUEUES = ["films"]
+    settings.RENTROLL = settings.RENTROLL | {"REMOTE_QUEUES": ["films"]}
 
 
 def enqueue(api: Api, **options: Any) -> str:

@@ -62,7 +62,7 @@ def test_tables_that_are_not_up_to_date_are_not_ready(monkeypatch: pytest.Monkey
         outdated.setattr(MigrationExecutor, "migration_plan", lambda *args: ["0002"])
         answer = Api().get("/readyz")
         assert problem(answer) == (503, "unavailable")
-        assert "manage.py bootstrap" in answer.json()["detail"]
+        assert "manage.py migrate" in answer.json()["detail"]
     assert Api().get("/readyz").status_code == 200
 
 

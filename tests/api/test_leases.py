@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
 
 @pytest.fixture(autouse=True)
 def remote_queues(settings: Settings) -> None:
-    settings.REMOTE_QUEUES = ["films", "thumbnails"]
+    settings.RENTROLL = settings.RENTROLL | {"REMOTE_QUEUES": ["films", "thumbnails"]}
 
 
 UNSTORABLE: dict[str, Any] = {
@@ -487,7 +487,7 @@ def test_a_claim_that_cannot_be_names_the_field(api_a: Api, body: Any, field: st
 
 
 def test_without_remote_queues_there_is_nothing_to_claim(api_a: Api, settings: Settings) -> None:
-    settings.REMOTE_QUEUES = []
+    settings.RENTROLL = settings.RENTROLL | {"REMOTE_QUEUES": []}
     assert "none as remote" in faults(api_a.post("/v1/leases", {}))["queues"]
 
 
@@ -559,7 +559,7 @@ class TestWaiting:
     def test_one_too_many_is_answered_at_once(
         self, api_a: Api, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch, settings: Settings
     ) -> None:
-        settings.WEB_WAITERS = 0
+        settings.RENTROLL = settings.RENTROLL | {"WEB_WAITERS": 0}
         before_look(monkeypatch, lambda: put(tenant_a))
         assert claim(api_a, wait=30)["tasks"] == []
 

@@ -47,7 +47,7 @@ def test_limits_and_what_is_used_of_them(api_a: Api, tenant_a: Tenant) -> None:
 def test_without_its_own_retention_a_tenant_is_told_the_installations(
     api_a: Api, settings: Settings
 ) -> None:
-    settings.RETENTION = timedelta(hours=12)
+    settings.RENTROLL = settings.RENTROLL | {"RETENTION": timedelta(hours=12)}
     assert api_a.get("/v1/limits").json()["retention_seconds"] == 12 * 3600
 
 

@@ -14,7 +14,7 @@ from django.db import OperationalError, connection
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
-from scheduling import ledger
+from scheduling import __version__, ledger
 from scheduling.api.metrics.collector import METRICS, SURVEY_SECONDS, all_names, all_series
 from scheduling.ledger.survey import survey
 from scheduling.ledger.values import Succeed
@@ -50,6 +50,10 @@ def figures(api: Api) -> Figures:
 def surveyed(monkeypatch: pytest.MonkeyPatch, now: datetime) -> None:
     """Let it be told of that instant."""
     monkeypatch.setattr("scheduling.api.metrics.survey", partial(survey, now))
+
+
+def test_it_tells_which_release_answers(operator: Api) -> None:
+    assert figures(operator)["rentroll_build_info", __version__] == 1
 
 
 @pytest.mark.ledger
@@ -145,7 +149,7 @@ def test_pauses_are_counted_by_whom_they_concern(operator: Api, tenant_a: Tenant
 def test_tenants_beyond_the_most_that_are_named_are_summed_up(
     operator: Api, settings: Settings, tenant_a: Tenant, tenant_b: Tenant
 ) -> None:
-    settings.METRICS_MAX_TENANTS = 1
+    settings.RENTROLL = settings.RENTROLL | {"METRICS_MAX_TENANTS": 1}
     third = Tenant.objects.create(slug="tenant-c")
     for tenant, count in ((tenant_a, 1), (tenant_b, 2), (third, 3)):
         put(tenant, count)
@@ -153,14 +157,14 @@ def test_tenants_beyond_the_most_that_are_named_are_summed_up(
     assert told["rentroll_tasks", "tenant-a", "default", "ready"] == 1
     assert told["rentroll_tasks", "other", "other", "ready"] == 5
     assert told["rentroll_accepted_total", "other"] == 5
-    tenants = {labels[1] for labels in told if len(labels) > 1 and "verb" not in labels[0]}
+    tenants = {labels[1] for labels in told if "tenant" in LABELS[labels[0]]}
     assert tenants <= {"", "tenant-a", "other"}
 
 
 def test_queues_beyond_the_most_that_are_named_are_summed_up(
     operator: Api, settings: Settings, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.METRICS_MAX_QUEUES = 2
+    settings.RENTROLL = settings.RENTROLL | {"METRICS_MAX_QUEUES": 2}
     for queue, age in (("a", 10), ("b", 20), ("c", 40), ("d", 30)):
         put(tenant_a, queue=queue, now=at(-age))
     surveyed(monkeypatch, at(0))
@@ -192,7 +196,7 @@ def test_an_operators_token_must_be_allowed_to_read() -> None:
 
 
 def test_it_may_be_opened_to_anybody(settings: Settings) -> None:
-    settings.METRICS_OPEN = True
+    settings.RENTROLL = settings.RENTROLL | {"METRICS_OPEN": True}
     assert figures(Api())["rentroll_unfinished_tasks",] == 0
 
 

@@ -85,7 +85,7 @@ class TestCreating:
     def test_there_are_so_many_of_one_tenant_and_no_more(
         self, api_a: Api, api_b: Api, settings: Settings
     ) -> None:
-        settings.TENANT_MAX_RECURRING = 1
+        settings.RENTROLL = settings.RENTROLL | {"TENANT_MAX_RECURRING": 1}
         create(api_a)
         refused = api_a.post(PATH, NIGHTLY | {"name": "second"})
         assert problem(refused) == (409, "too-many-recurring-tasks")

@@ -85,7 +85,7 @@ def test_no_command_runs_before_the_tables_are_up_to_date(
     command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tenant_a: Tenant
 ) -> None:
     monkeypatch.delattr(runworkers, "Supervisor")
-    assert "not up to date. Run `manage.py bootstrap`" in complaint(*command)
+    assert "not up to date. Run `manage.py migrate`" in complaint(*command)
 
 
 @pytest.mark.usefixtures("newer")
@@ -108,7 +108,7 @@ def test_the_web_server_answers_nothing_but_how_it_is(api_a: Api, tenant_a: Tena
 
 @pytest.mark.usefixtures("older")
 def test_the_web_server_waits_for_its_tables(api_a: Api) -> None:
-    assert "manage.py bootstrap" in api_a.enqueue().json()["detail"]
+    assert "manage.py migrate" in api_a.enqueue().json()["detail"]
     assert not Task.objects.exists()
 
 

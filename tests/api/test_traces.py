@@ -54,7 +54,7 @@ def test_where_the_server_is_traced_its_own_span_comes_next(api_a: Api) -> None:
 
 
 def test_a_remote_worker_is_told(api_a: Api, settings: Settings) -> None:
-    settings.REMOTE_QUEUES = ["films"]
+    settings.RENTROLL = settings.RENTROLL | {"REMOTE_QUEUES": ["films"]}
     for headers in ({"traceparent": SENT}, {}):
         api_a.post("/v1/tasks", {"name": "film.cut", "queue": "films"}, **headers)
     claimed = api_a.post("/v1/leases", {"max": 2}).json()
@@ -65,7 +65,7 @@ def test_a_remote_worker_is_told(api_a: Api, settings: Settings) -> None:
 def test_http_request_passes_it_on_unless_the_tenant_sends_one(
     api_a: Api, settings: Settings, own: dict[str, Any], received: str
 ) -> None:
-    settings.HTTP_ALLOW_PRIVATE_ADDRESSES = ["127.0.0.0/8"]
+    settings.RENTROLL = settings.RENTROLL | {"HTTP_ALLOW_PRIVATE_ADDRESSES": ["127.0.0.0/8"]}
     with receiver_on_loopback() as receiver:
         body = {"name": "http.request", "payload": {"url": receiver.url, "headers": own}}
         api_a.post("/v1/tasks", body, traceparent=SENT)

@@ -64,7 +64,9 @@ def test_it_is_answered_when_the_task_is_over(
 def test_many_who_wait_share_their_looks(
     api_a: Api, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
-    settings.WEB_WAITERS = 2 * MANY  # nobody has more of them than are free
+    settings.RENTROLL = settings.RENTROLL | {
+        "WEB_WAITERS": 2 * MANY
+    }  # nobody has more of them than are free
     looks = Looks(monkeypatch, awaited=MANY)
     tasks = kit.put(tenant_a, MANY)
     with ThreadPoolExecutor(MANY) as pool:
@@ -82,7 +84,7 @@ def test_when_the_time_is_up_it_is_answered_as_it_stands(api_a: Api, tenant_a: T
 def test_whoever_finds_no_seat_is_answered_at_once(
     api_a: Api, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
-    settings.WEB_WAITERS = 0
+    settings.RENTROLL = settings.RENTROLL | {"WEB_WAITERS": 0}
     looks = Looks(monkeypatch)
     [task_id] = kit.put(tenant_a)
     assert ask(api_a, task_id, 30) == TaskState.QUEUED
@@ -103,7 +105,7 @@ def test_anothers_task_is_not_waited_for(api_a: Api, tenant_b: Tenant) -> None:
 
 
 def test_a_tenant_leaves_seats_to_others(settings: Settings) -> None:
-    settings.WEB_WAITERS = 4
+    settings.RENTROLL = settings.RENTROLL | {"WEB_WAITERS": 4}
     seats = waiting.Seats()
     with seats.one_for("a") as first, seats.one_for("a") as second, seats.one_for("a") as third:
         assert (first, second, third) == (True, True, False)

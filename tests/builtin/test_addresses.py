@@ -13,7 +13,7 @@ PUBLIC = ["93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c"]
 
 @pytest.fixture(autouse=True)
 def nothing_private_allowed(settings: Settings) -> None:
-    settings.HTTP_ALLOW_PRIVATE_ADDRESSES = []
+    settings.RENTROLL = settings.RENTROLL | {"HTTP_ALLOW_PRIVATE_ADDRESSES": []}
 
 
 def resolver(*found: str) -> addresses.Resolver:
@@ -128,7 +128,9 @@ def test_an_address_that_carries_a_public_one_is_public(address: str) -> None:
 
 class TestAllowed:
     def test_networks_may_be_allowed(self, settings: Settings) -> None:
-        settings.HTTP_ALLOW_PRIVATE_ADDRESSES = ["10.1.0.0/16", "fd00::/8"]
+        settings.RENTROLL = settings.RENTROLL | {
+            "HTTP_ALLOW_PRIVATE_ADDRESSES": ["10.1.0.0/16", "fd00::/8"]
+        }
         for address in ("10.1.2.3", "::ffff:10.1.2.3", "fd00::1", *PUBLIC):
             assert resolve("inside", 80, resolver(address)) == (address,)
         for address in ("10.2.0.1", "127.0.0.1", "::1"):
@@ -136,11 +138,13 @@ class TestAllowed:
                 resolve("inside", 80, resolver(address))
 
     def test_everything_may_be_allowed(self, settings: Settings) -> None:
-        settings.HTTP_ALLOW_PRIVATE_ADDRESSES = True
+        settings.RENTROLL = settings.RENTROLL | {
+            "HTTP_ALLOW_PRIVATE_ADDRESSES": ["0.0.0.0/0", "::/0"]
+        }
         assert resolve("inside", 80, resolver("169.254.169.254")) == ("169.254.169.254",)
 
-    def test_false_allows_what_is_public(self, settings: Settings) -> None:
-        settings.HTTP_ALLOW_PRIVATE_ADDRESSES = False
+    def test_without_any_only_what_is_public_is_allowed(self, settings: Settings) -> None:
+        settings.RENTROLL = settings.RENTROLL | {"HTTP_ALLOW_PRIVATE_ADDRESSES": []}
         assert resolve("example.org", 80, resolver(*PUBLIC)) == tuple(PUBLIC)
         with pytest.raises(AddressRefused):
             resolve("inside", 80, resolver("10.0.0.1"))

@@ -15,7 +15,7 @@ import httpx
 import pytest
 from pytest_django import Settings
 
-from scheduling import payload
+from scheduling import __version__, payload
 from scheduling.builtin import addresses, delivery
 from scheduling.builtin.addresses import AddressRefused
 from scheduling.builtin.delivery import DeliveryFailed
@@ -34,7 +34,7 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture(autouse=True)
 def loopback_allowed(settings: Settings) -> None:
-    settings.HTTP_ALLOW_PRIVATE_ADDRESSES = ["127.0.0.0/8"]
+    settings.RENTROLL = settings.RENTROLL | {"HTTP_ALLOW_PRIVATE_ADDRESSES": ["127.0.0.0/8"]}
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ class TestRequest:
         assert (received.method, received.path) == ("POST", "/hook?a=1")
         assert json.loads(received.body) == {"name": "Zoë"}
         assert received.headers["content-type"] == "application/json"
-        assert received.headers["user-agent"] == "Rentroll"
+        assert received.headers["user-agent"] == f"Rentroll/{__version__}"
         assert received.headers["host"] == f"127.0.0.1:{receiver.port}"
 
     @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "post"])

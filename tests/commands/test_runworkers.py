@@ -51,7 +51,7 @@ def test_without_arguments_every_core_works_on_every_queue(given: list[Options])
 
 
 def test_a_remote_queue_is_refused(given: list[Options], settings: Settings) -> None:
-    settings.REMOTE_QUEUES = ["films"]
+    settings.RENTROLL = settings.RENTROLL | {"REMOTE_QUEUES": ["films"]}
     with pytest.raises(CommandError, match="films: remote workers claim from there"):
         call_command("runworkers", "--queues=mail,films")
     assert given == []

@@ -76,7 +76,7 @@ def test_the_installations_own_secrets_are_known_in_every_form(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.SECRET_KEY = f"{HUSH}&<"
-    settings.WEBHOOK_SECRET = "hook-" + HUSH[::-1]
+    settings.RENTROLL = settings.RENTROLL | {"WEBHOOK_SECRET": "hook-" + HUSH[::-1]}
     monkeypatch.setitem(settings.DATABASES["default"], "PASSWORD", "p@ss/word-of-the-ledger")
     text = f"{HUSH}&< {HUSH}&amp;&lt; hook-{HUSH[::-1]} p@ss/word-of-the-ledger p%40ss/word-of-the-ledger"
     assert redacted(text) == " ".join([redaction.LEFT_OUT] * 5)

@@ -45,7 +45,7 @@ def test_servers_workers_and_migrations_that_start_at_once_end_well_or_say_what_
     )  # serve is quiet
     for one in workers:
         stopped = one.returncode in (0, -signal.SIGTERM)
-        assert stopped or "Run `manage.py bootstrap`" in outputs[one], outputs[one]
+        assert stopped or "Run `manage.py migrate`" in outputs[one], outputs[one]
         assert "Traceback" not in outputs[one]
 
 

@@ -42,7 +42,7 @@ def fill_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_cap_counts_the_unfinished_tasks_of_all_tenants(
     tenant_a: Tenant, tenant_b: Tenant, settings: Settings
 ) -> None:
-    settings.LEDGER_MAX_QUEUED = 3
+    settings.RENTROLL = settings.RENTROLL | {"LEDGER_MAX_QUEUED": 3}
     put(tenant_a, 2)
     take()
     put(tenant_b)
@@ -54,7 +54,7 @@ def test_the_cap_counts_the_unfinished_tasks_of_all_tenants(
 
 
 def test_work_that_is_done_makes_room(tenant_a: Tenant, settings: Settings) -> None:
-    settings.LEDGER_MAX_QUEUED = 1
+    settings.RENTROLL = settings.RENTROLL | {"LEDGER_MAX_QUEUED": 1}
     put(tenant_a)
     with pytest.raises(Overloaded):
         put(tenant_a)
@@ -66,14 +66,14 @@ def test_a_redrive_adds_work_too(tenant_a: Tenant, settings: Settings) -> None:
     (dead,) = put(tenant_a)
     say(take(), failing(retry_in=None))
     put(tenant_a)
-    settings.LEDGER_MAX_QUEUED = 1
+    settings.RENTROLL = settings.RENTROLL | {"LEDGER_MAX_QUEUED": 1}
     with pytest.raises(Overloaded):
         ledger.redrive([dead])
     assert Task.objects.dead().count() == 1
 
 
 def test_without_a_cap_nobody_counts(tenant_a: Tenant, settings: Settings) -> None:
-    settings.LEDGER_MAX_QUEUED = 0
+    settings.RENTROLL = settings.RENTROLL | {"LEDGER_MAX_QUEUED": 0}
     put(tenant_a, 5)
 
 
@@ -83,7 +83,7 @@ def test_what_was_found_counts_for_a_while(
     seconds = clock.monotonic()
     monkeypatch.setattr(clock, "monotonic", lambda: seconds)
     monkeypatch.setattr(capacity, "LOOK", 1.0)
-    settings.LEDGER_MAX_QUEUED = 1
+    settings.RENTROLL = settings.RENTROLL | {"LEDGER_MAX_QUEUED": 1}
     put(tenant_a, 1)
     put(tenant_a, 1)
     seconds += 1.0
@@ -123,7 +123,7 @@ def test_the_disk_of_this_host_is_not_a_database_servers(
 def test_a_tenant_over_its_own_limit_is_told_so_while_there_is_room(
     tenant_a: Tenant, tenant_b: Tenant, settings: Settings
 ) -> None:
-    settings.LEDGER_MAX_QUEUED = 10
+    settings.RENTROLL = settings.RENTROLL | {"LEDGER_MAX_QUEUED": 10}
     Tenant.objects.filter(pk=tenant_a.pk).update(max_queued=1)
     put(tenant_a)
     with pytest.raises(LimitExceeded):

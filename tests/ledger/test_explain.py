@@ -119,7 +119,7 @@ def test_many_lanes_ahead_take_few_queries(
 def test_a_task_for_remote_workers_stands_in_their_order(
     tenant_a: Tenant, tenant_b: Tenant, settings: Settings
 ) -> None:
-    settings.REMOTE_QUEUES = ["gpu"]
+    settings.RENTROLL = settings.RENTROLL | {"REMOTE_QUEUES": ["gpu"]}
     kit.put(tenant_b, 3)
     kit.put(tenant_b, 1, queue="gpu")
     first, second = kit.put(tenant_a, 2, queue="gpu")
@@ -132,7 +132,7 @@ def test_a_task_for_remote_workers_stands_in_their_order(
 def test_workers_on_no_register_are_not_counted_as_none(
     tenant_a: Tenant, settings: Settings
 ) -> None:
-    settings.REMOTE_QUEUES = ["gpu"]
+    settings.RENTROLL = settings.RENTROLL | {"REMOTE_QUEUES": ["gpu"]}
     (task_id,) = kit.put(tenant_a, queue="gpu")
     assert (explained(task_id).why, explained(task_id).workers) == (Why.NEXT, None)
 

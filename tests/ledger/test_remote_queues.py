@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from pytest_django import Settings
 
-from scheduling import checks, ledger
+from scheduling import ledger, project_checks
 from scheduling.models import Dispatch, Lane
 from tenants.models import Tenant
 from tests.ledger.kit import pause, put, run, take
@@ -15,13 +15,13 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
 
 @pytest.fixture(autouse=True)
 def remote_queues(settings: Settings) -> None:
-    settings.REMOTE_QUEUES = ["thumbnails", "films"]
+    settings.RENTROLL = settings.RENTROLL | {"REMOTE_QUEUES": ["thumbnails", "films"]}
 
 
 @pytest.mark.parametrize("queue", ["", "a b", "x" * 101])
 def test_a_name_that_no_queue_can_have_is_found_at_start(settings: Settings, queue: str) -> None:
-    settings.REMOTE_QUEUES = ["films", queue]
-    (error,) = checks.remote_queues_can_be_named()
+    settings.RENTROLL = settings.RENTROLL | {"REMOTE_QUEUES": ["films", queue]}
+    (error,) = project_checks.settings_can_be_read()
     assert error.id == "scheduling.E005"
     assert repr(queue) in error.msg
 

@@ -94,9 +94,9 @@ def test_a_pause_of_everything_is_told_from_others(tenant_a: Tenant) -> None:
 def test_unfinished_tasks_come_from_the_counters(tenant_a: Tenant, settings: Settings) -> None:
     put(tenant_a, 3)
     run(take())
-    settings.LEDGER_MAX_QUEUED = 10
+    settings.RENTROLL = settings.RENTROLL | {"LEDGER_MAX_QUEUED": 10}
     assert (seen().unfinished, seen().most_unfinished) == (2, 10)
-    settings.LEDGER_MAX_QUEUED = 0
+    settings.RENTROLL = settings.RENTROLL | {"LEDGER_MAX_QUEUED": 0}
     assert seen().most_unfinished is None
 
 

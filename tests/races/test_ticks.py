@@ -166,7 +166,7 @@ def test_extra_runs_at_once_are_one_where_one_may_run(tenant_a: Tenant) -> None:
 def test_two_creations_at_once_do_not_both_take_the_last_place(
     tenant_a: Tenant, settings: Settings
 ) -> None:
-    settings.TENANT_MAX_RECURRING = 1
+    settings.RENTROLL = settings.RENTROLL | {"TENANT_MAX_RECURRING": 1}
     with Session() as one, Session() as two:
         with one.transaction():
             one.do(partial(recurring, tenant_a, name="first"))

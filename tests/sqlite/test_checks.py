@@ -8,7 +8,6 @@ import pytest
 from django.core import checks
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
-from django.db import connections
 
 from scheduling.checks import Version, loses_committed_pages, problems_of, sqlite_is_safe
 
@@ -78,17 +77,25 @@ def test_the_mode_of_transactions_may_be_written_in_small_letters() -> None:
     assert problems_of(database(OPTIONS={"transaction_mode": "immediate"})) == []
 
 
-@pytest.mark.parametrize("options", [{}, {"transaction_mode": "DEFERRED"}])
-def test_transactions_that_begin_as_readers_are_refused(options: dict[str, str]) -> None:
-    assert ids(problems_of(database(OPTIONS=options))) == ["scheduling.E003"]
+def test_the_mode_of_transactions_may_be_left_to_the_engine() -> None:
+    assert problems_of(database(OPTIONS={})) == []
+
+
+@pytest.mark.parametrize("mode", ["DEFERRED", "exclusive"])
+def test_transactions_of_another_mode_are_refused(mode: str) -> None:
+    messages = problems_of(database(OPTIONS={"transaction_mode": mode}))
+    assert ids(messages) == ["scheduling.E003"]
 
 
 def test_the_library_that_is_installed_is_safe() -> None:
-    assert sqlite_is_safe(databases=list(connections)) == []
+    assert sqlite_is_safe() == []
     assert not loses_committed_pages(pysqlite3.sqlite_version_info)
 
 
+def test_the_check_needs_no_database_to_be_named() -> None:
+    assert sqlite_is_safe in checks.registry.registry.registered_checks
+
+
 @pytest.mark.django_db
-def test_the_check_runs_with_the_checks_of_databases_only() -> None:
-    assert sqlite_is_safe(databases=None) == []
+def test_the_checks_of_databases_find_nothing() -> None:
     assert checks.run_checks(tags=[checks.Tags.database], databases=["default"]) == []

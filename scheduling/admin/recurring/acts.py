@@ -59,7 +59,7 @@ def _act(request: HttpRequest, pk: UUID, act: Act, verb: Verb) -> HttpResponse:
         return _ask(request, row, act, refusal=str(error))
     messages.success(request, said)
     gone = act is Act.DELETE
-    to = reverse("admin:scheduling_recurringtask_changelist") if gone else page_of(row)
+    to = reverse("console:scheduling_recurringtask_changelist") if gone else page_of(row)
     return HttpResponseRedirect(to)
 
 
@@ -104,7 +104,7 @@ def _run(request: HttpRequest, row: RecurringTask, reason: str) -> SafeString:
         if row.overlap == Overlap.CANCEL_OTHER:
             record(request, Act.RUN_NOW, row, done=0, refused=1, reason=reason, note=str(error))
         raise
-    address = reverse("admin:scheduling_task_change", args=[task_id])
+    address = reverse("console:scheduling_task_change", args=[task_id])
     return format_html('Made <a href="{}">task {}</a>.', address, task_id)
 
 

@@ -82,7 +82,7 @@ def preview_of(form: RuleForm) -> dict[str, Any]:
 
 
 def page_of(row: RecurringTask) -> str:
-    return reverse("admin:scheduling_recurringtask_change", args=[row.pk])
+    return reverse("console:scheduling_recurringtask_change", args=[row.pk])
 
 
 def _create(request: HttpRequest, form: RecurringForm) -> RecurringTask | None:

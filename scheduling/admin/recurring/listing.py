@@ -7,7 +7,6 @@ from django.contrib import admin
 from django.contrib.admin.views.main import PAGE_VAR, ChangeList
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.template.loader import render_to_string
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -20,6 +19,7 @@ from scheduling.admin.recurring.access import Act, may, may_look
 from scheduling.admin.recurring.standing import Standing, in_words, is_overdue, stand_of
 from scheduling.admin.recurring.strip import strips
 from scheduling.admin.recurring.zoned import zone_called
+from scheduling.admin.rendering import Page
 from scheduling.admin.site import console
 from scheduling.models import RecurringTask
 from scheduling.models.recurring import RecurringTaskQuerySet
@@ -148,7 +148,7 @@ class RecurringAdmin(ReadOnlyAdmin[RecurringTask]):
 
     @admin.display(description="name")
     def called(self, row: RecurringTask) -> SafeString:
-        address = reverse("admin:scheduling_recurringtask_change", args=[row.pk])
+        address = reverse("console:scheduling_recurringtask_change", args=[row.pk])
         return format_html(
             '<a href="{}">{}</a><br>{} <span class="quiet">{}</span>',
             address,
@@ -160,7 +160,7 @@ class RecurringAdmin(ReadOnlyAdmin[RecurringTask]):
     @admin.display(description="state and latest ticks")
     def stands(self, row: Any) -> SafeString:
         shown = {"stand": stand_of(row), "failures": row.failures, "strip": row.strip}
-        return render_to_string("admin/recurring/stand.html", shown)
+        return Page("admin/recurring/stand.html").render(shown)
 
     @admin.display(description="when")
     def rule(self, row: RecurringTask) -> SafeString:

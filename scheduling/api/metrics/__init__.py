@@ -7,26 +7,25 @@ web processes answers, and on whichever host.
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from django.conf import settings
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import BasePermission
-from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from scheduling import clock
 from scheduling.api.metrics.collector import Collector
 from scheduling.api.metrics.names import Names
-from scheduling.api.v1.base import JsonView
+from scheduling.api.v1.base import Json, JsonView
+from scheduling.conf import conf
 from scheduling.ledger.survey import survey
 from tenants.authentication import Caller, TokenAuthentication
 from tenants.models import Scope
 from tenants.permissions import HasScope, WrongTenant
 
 
-class Exposition(JSONRenderer):
+class Exposition(Json):
     """Figures as they are; problems as everywhere."""
 
     media_type = "text/plain"
@@ -43,10 +42,10 @@ class MetricsView(JsonView):
     renderer_classes = (Exposition,)
 
     def get_authenticators(self) -> list[BaseAuthentication]:
-        return [] if settings.METRICS_OPEN else [TokenAuthentication()]
+        return [] if conf().METRICS_OPEN else [TokenAuthentication()]
 
     def get_permissions(self) -> list[BasePermission]:
-        return [] if settings.METRICS_OPEN else [HasScope()]
+        return [] if conf().METRICS_OPEN else [HasScope()]
 
     def get(self, request: Request) -> Response:
         caller: object = request.user
@@ -56,8 +55,8 @@ class MetricsView(JsonView):
         found = survey()
         names = Names(
             found,
-            most_tenants=settings.METRICS_MAX_TENANTS,
-            most_queues=settings.METRICS_MAX_QUEUES,
+            most_tenants=conf().METRICS_MAX_TENANTS,
+            most_queues=conf().METRICS_MAX_QUEUES,
         )
         registry = CollectorRegistry(auto_describe=False)
         registry.register(Collector(found, names, seconds=clock.monotonic() - began_at))

@@ -8,6 +8,7 @@ from typing import TypeAlias, TypeVar
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector as Collects
 
+from scheduling import __version__
 from scheduling.api.metrics.names import Names
 from scheduling.ledger import storage
 from scheduling.ledger.spreads import Timed, spread_of
@@ -160,6 +161,10 @@ def pauses(survey: Survey, names: Names) -> Iterator[Sample[float]]:
         yield (names.tenant(pause.tenant_id) if pause.tenant_id else EVERYBODY,), 1
 
 
+def build(survey: Survey, names: Names) -> Iterator[Sample[float]]:
+    yield (__version__,), 1
+
+
 def single(figure: Callable[[Survey], float | None]) -> Source[float]:
     """One figure of the whole; none at all when there is nothing to tell."""
 
@@ -284,6 +289,7 @@ METRICS: tuple[Metric | Histogram, ...] = (
         (),
         single(lambda survey: survey.sizes.get("wal_bytes")),
     ),
+    Metric("rentroll_build_info", "1, with the version that answers", ("version",), build),
 )
 
 

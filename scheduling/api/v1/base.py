@@ -1,16 +1,19 @@
 """What every view of the API shares: how answers are negotiated, who may call, for whom the code acts."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, ClassVar, cast
 
+from django.db import transaction
 from django.http import HttpRequest, HttpResponseBase
+from django.utils import translation
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import NotAcceptable
 from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import JSONParser
 from rest_framework.permissions import BasePermission
-from rest_framework.renderers import BaseRenderer
+from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -19,7 +22,7 @@ from scheduling import audit
 from scheduling.api.v1 import body, idempotency, problems
 from scheduling.errors import InvalidTask
 from scheduling.models import OperatorAction
-from tenants.authentication import Caller
+from tenants.authentication import Caller, TokenAuthentication
 from tenants.current import acting_for
 from tenants.models import Scope
 from tenants.permissions import HasScope
@@ -52,12 +55,40 @@ def accepts(request: Request, media_type: str) -> bool:
     )
 
 
+class Json(JSONRenderer):
+    """JSON as it is sent here, whatever the project around us has its own API send."""
+
+    ensure_ascii = False
+    compact = True
+    strict = True
+
+
 class JsonView(APIView):
-    """A view that anybody may ask, and that answers in JSON."""
+    """A view that anybody may ask, and that answers in JSON.
+
+    The project around us may have another idea of an API (`REST_FRAMEWORK`): nothing is left to it.
+    """
 
     authentication_classes: Sequence[type[BaseAuthentication]] = ()
     permission_classes: Sequence[type[BasePermission]] = ()
+    parser_classes = (JSONParser,)
+    renderer_classes: Sequence[type[BaseRenderer]] = (Json,)
     content_negotiation_class = JsonOnly
+    throttle_classes = ()
+    versioning_class = None
+
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> Any:
+        """In no transaction, if the project has ATOMIC_REQUESTS: verbs have their own, and some requests wait."""
+        return transaction.non_atomic_requests(super().as_view(**initkwargs))
+
+    def get_exception_handler(self) -> Callable[..., Response]:
+        return problems.handler
+
+    def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Problems are told in English."""
+        with translation.override("en"):
+            return super().dispatch(*args, **kwargs)
 
     def finalize_response(
         self, request: Request, response: Response, *args: Any, **kwargs: Any
@@ -92,7 +123,7 @@ class ApiView(JsonView):
     """The methods that heed the Idempotency-Key header."""
     instead_of_a_key: ClassVar[str] = "nothing is kept under it"
     """Why it is of no use with the others, for those who sent one."""
-    authentication_classes = APIView.authentication_classes
+    authentication_classes = (TokenAuthentication,)
     permission_classes = (HasScope,)
 
     @property

@@ -31,7 +31,7 @@ def docs(request: HttpRequest) -> HttpResponse:
             name: as_text(schema) for name, schema in published["components"]["schemas"].items()
         },
     }
-    return render(request, "api/docs.html", context)
+    return render(request, "rentroll/docs.html", context)
 
 
 def shown(path: str, method: str, operation: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any, ClassVar
 from uuid import UUID, uuid4
 
-from django.conf import settings
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -26,6 +25,7 @@ from scheduling.api.v1.serializers import parsed
 from scheduling.api.v1.tenancy import tenant_meant
 from scheduling.api.v1.until_found import Waiter, line
 from scheduling.api.v1.waiting import CLIENT, seats
+from scheduling.conf import conf
 from scheduling.errors import InvalidTask, StaleLease, UnknownTask
 from scheduling.ledger import (
     Claim,
@@ -151,12 +151,12 @@ class SettleView(LeaseView):
 
 def remote_queues(asked: list[str] | None) -> list[str]:
     """Those asked for, or all there are. Raises InvalidTask for one that remote workers do not serve."""
-    declared = settings.REMOTE_QUEUES
+    declared = conf().REMOTE_QUEUES
     if not declared:
         raise InvalidTask({"queues": "cannot be served: this installation declares none as remote"})
     if undeclared := [queue for queue in asked or () if queue not in declared]:
         raise InvalidTask({"queues": f"{undeclared[0]!r} is not declared as remote"})
-    return asked or declared
+    return asked or list(declared)
 
 
 def sorted_out(

@@ -59,7 +59,7 @@ class RecurringTasksView(RecurringView):
             row = ledger.create_recurring(new_recurring(body, owner))
             self.record_one("create", row)
         row.tenant = owner
-        return self.answer(row, 201, Location=reverse("recurring-task", args=[row.pk]))
+        return self.answer(row, 201, Location=reverse("rentroll:recurring-task", args=[row.pk]))
 
     def get(self, request: Request) -> Response:
         asked = parsed(RecurringFilter, self.query())

@@ -53,7 +53,9 @@ class RunNowView(RecurringView):
             raise
         task = stored(task_id, self.caller.tenant)
         told = detail(task, caller=self.caller, now=clock.now())
-        return Response(told, status=201, headers={"Location": reverse("task", args=[task_id])})
+        return Response(
+            told, status=201, headers={"Location": reverse("rentroll:task", args=[task_id])}
+        )
 
 
 class BackfillView(RecurringView):

@@ -52,7 +52,7 @@ class TasksView(ApiView):
 
     def answer(self, task: Task, status: int, headers: Mapping[str, str]) -> Response:
         shown = detail(task, caller=self.caller, now=clock.now())
-        location = reverse("task", args=[task.id])
+        location = reverse("rentroll:task", args=[task.id])
         return Response(shown, status=status, headers={"Location": location, **headers})
 
     def get(self, request: Request) -> Response:

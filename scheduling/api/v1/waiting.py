@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from threading import Event, Lock
 from typing import Any
 
-from django.conf import settings
+from scheduling.conf import conf
 
 LETS_WAIT = "rentroll.lets_wait"
 """In the environment of a request: what to call in place of `Event.wait`."""
@@ -28,7 +28,7 @@ def until(over: Event, seconds: float, environ: Mapping[str, Any]) -> None:
 
 
 class Seats:
-    """Of one process, `settings.WEB_WAITERS` of them."""
+    """Of one process, `WEB_WAITERS` of them."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -38,7 +38,7 @@ class Seats:
     def one_for(self, whose: Hashable) -> Iterator[bool]:
         """Whether there is one. Nobody has more than are left free, so that no tenant takes them all."""
         with self._lock:
-            is_free = self._taken[whose] < settings.WEB_WAITERS - self._taken.total()
+            is_free = self._taken[whose] < conf().WEB_WAITERS - self._taken.total()
             self._taken[whose] += is_free
         try:
             yield is_free

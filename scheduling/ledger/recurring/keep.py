@@ -5,9 +5,9 @@ from dataclasses import asdict
 from datetime import datetime
 from uuid import UUID
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 
+from scheduling.conf import conf
 from scheduling.errors import (
     Changed,
     DeclaredInCode,
@@ -60,7 +60,7 @@ def _require_place(tenant_id: int) -> None:
     """The tenant is locked until commit, so that no two take the last place. Raises InvalidTask, TooManyRecurring."""
     if not Tenant.objects.select_for_update(no_key=True).filter(pk=tenant_id).first():
         raise InvalidTask({"tenant": "There is no such tenant."})
-    most = settings.TENANT_MAX_RECURRING
+    most = conf().TENANT_MAX_RECURRING
     if most and RecurringTask.objects.filter(tenant=tenant_id).count() >= most:
         raise TooManyRecurring(most)
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.commands import migrate
 
 from scheduling import tables
-from scheduling.management import setup
+from scheduling.management.alone import alone
 from tenants.management.plain import Wrong
 
 
@@ -16,7 +16,7 @@ class Command(migrate.Command):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with setup.alone():
+        with alone():
             try:
                 tables.require_known()
             except tables.TablesDiffer as error:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import CommandParser
 
 from scheduling import audit, clock, ledger, sweeps
+from scheduling.conf import conf
 from tenants.management.plain import TellingCommand, duration
 from tenants.models import Tenant
 
@@ -26,7 +26,7 @@ class Command(TellingCommand):
         parser.add_argument(
             "--older-than",
             type=duration,
-            default=settings.RETENTION,
+            default=conf().RETENTION,
             metavar="30d",
             help="how long ago they ended; default: RETENTION, which is told to clients, or 30d",
         )

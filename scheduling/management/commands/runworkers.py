@@ -9,13 +9,13 @@ from datetime import timedelta
 from threading import Event
 from typing import Any
 
-from django.conf import settings
 from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 
 from scheduling import checks, clock, recurring, tables
+from scheduling.conf import conf
 from scheduling.workers import events
 from scheduling.workers.options import Options
 from scheduling.workers.outage import Outage
@@ -75,7 +75,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         require_local(options["queues"])
-        self.check(tags=[Tags.database], databases=[DEFAULT_DB_ALIAS])  # not among the usual ones
+        self.check(tags=[Tags.database, checks.LEDGER], databases=[DEFAULT_DB_ALIAS])
         require_tables()
         until_the_ledger_answers(recurring.sync)
         require_own_sessions()
@@ -115,7 +115,7 @@ class JsonLines:
 
 
 def require_local(queues: frozenset[str] | None) -> None:
-    remote = sorted((queues or frozenset()).intersection(settings.REMOTE_QUEUES))
+    remote = sorted((queues or frozenset()).intersection(conf().REMOTE_QUEUES))
     if remote:
         raise Wrong(
             f"{', '.join(remote)}: remote workers claim from there, as REMOTE_QUEUES says, and nobody else."

@@ -91,7 +91,7 @@ def test_a_tenant_that_does_not_exist_has_none() -> None:
 def test_a_tenant_has_so_many_and_no_more(
     tenant_a: Tenant, tenant_b: Tenant, settings: Settings
 ) -> None:
-    settings.TENANT_MAX_RECURRING = 2
+    settings.RENTROLL = settings.RENTROLL | {"TENANT_MAX_RECURRING": 2}
     first = recurring(tenant_a)
     recurring(tenant_a, name="second")
     recurring(tenant_b)
@@ -100,7 +100,7 @@ def test_a_tenant_has_so_many_and_no_more(
     ledger.edit_recurring(first.pk, {"priority": 1}, now=START)
     ledger.delete_recurring(first.pk)
     recurring(tenant_a, name="third")
-    settings.TENANT_MAX_RECURRING = 0
+    settings.RENTROLL = settings.RENTROLL | {"TENANT_MAX_RECURRING": 0}
     recurring(tenant_a, name="fourth")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from scheduling import __version__
 from scheduling.api.v1.base import JsonView
 from scheduling.api.v1.openapi import dead_letters, examples, leases, recurring
 from scheduling.api.v1.openapi.operations import PATHS
@@ -18,7 +19,7 @@ def document() -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {
             "title": "Rentroll",
-            "version": "1",
+            "version": __version__,
             "description": (
                 "A multi-tenant, durable task scheduler. Errors are problems (RFC 9457). A method"
                 " that is not listed for an address is answered with 405, and the Allow header"
@@ -39,4 +40,6 @@ class OpenApiView(JsonView):
     """The document. It tells nothing about who uses the installation, so anybody may read it."""
 
     def get(self, request: Request) -> Response:
-        return Response(document())
+        """With the prefix that the project has put all addresses under, if it has."""
+        prefix = request.path.removesuffix("/v1/openapi.json")
+        return Response(document() | ({"servers": [{"url": prefix}]} if prefix else {}))

@@ -1,0 +1,108 @@
+"""Programs that run together end together, and each is asked to stop once per request."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+PARENT = """
+import sys
+from pathlib import Path
+from config.children import run_together
+
+programs = {name: [sys.executable, "-c", code] for name, code in zip("ab", sys.argv[1:])}
+print("blamed:", *run_together(programs, cwd=Path.cwd()), flush=True)
+"""
+LISTENER = """
+import os, signal
+
+def say(line):
+    os.write(1, line.encode() + b"\\n")  # whole lines, though two children share the pipe
+
+heard, hear = os.pipe()
+os.set_blocking(hear, False)
+signal.set_wakeup_fd(hear)
+for awaited in (signal.SIGTERM, signal.SIGINT):
+    signal.signal(awaited, lambda *_: None)
+say("ready")
+
+asked = 0
+while asked < TIMES:
+    received = signal.Signals(os.read(heard, 1)[0])
+    say(received.name)
+    asked += received == signal.SIGTERM
+"""
+PATIENT = LISTENER.replace("TIMES", "1")
+STUBBORN = LISTENER.replace("TIMES", "2")
+BROKEN = "raise SystemExit(3)"
+
+Parent = subprocess.Popen[str]
+
+
+@pytest.fixture
+def started(request: pytest.FixtureRequest) -> Iterator[Parent]:
+    """A parent in a process group of its own, with the children that the test is parametrized with."""
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, *request.param],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as parent:
+        yield parent
+        if parent.poll() is None:
+            os.killpg(parent.pid, signal.SIGKILL)
+
+
+def await_ready(parent: Parent, count: int = 2) -> None:
+    assert parent.stdout
+    assert [parent.stdout.readline() for _ in range(count)] == ["ready\n"] * count
+
+
+def rest_of_output(parent: Parent) -> list[str]:
+    """Every line until nobody is left who could write one."""
+    output, _ = parent.communicate()
+    return output.splitlines()
+
+
+@pytest.mark.parametrize("started", [(PATIENT, PATIENT)], indirect=True)
+def test_sigterm_ends_all_and_blames_nobody(started: Parent) -> None:
+    await_ready(started)
+    started.terminate()
+    assert rest_of_output(started) == ["SIGTERM", "SIGTERM", "blamed:"]
+
+
+@pytest.mark.parametrize("started", [(PATIENT, PATIENT)], indirect=True)
+def test_ctrl_c_reaches_a_child_once_though_the_terminal_sends_it_to_the_whole_group(
+    started: Parent,
+) -> None:
+    await_ready(started)
+    os.killpg(started.pid, signal.SIGINT)
+    assert rest_of_output(started) == ["SIGTERM", "SIGTERM", "blamed:"]
+
+
+@pytest.mark.parametrize("started", [(PATIENT, BROKEN)], indirect=True)
+def test_a_child_that_ends_takes_the_others_with_it_and_is_blamed(started: Parent) -> None:
+    assert rest_of_output(started)[-1] == "blamed: b ended with exit code 3"
+
+
+@pytest.mark.parametrize("started", [(STUBBORN,)], indirect=True)
+def test_a_second_signal_is_handed_on(started: Parent) -> None:
+    await_ready(started, count=1)
+    started.terminate()
+    assert started.stdout
+    assert started.stdout.readline() == "SIGTERM\n"
+    started.terminate()
+    assert rest_of_output(started) == ["SIGTERM", "blamed:"]
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux tells a child of its parent's death"
+)
+@pytest.mark.parametrize("started", [(PATIENT, PATIENT)], indirect=True)
+def test_a_killed_parent_leaves_no_child_behind(started: Parent) -> None:
+    await_ready(started)
+    started.kill()
+    assert rest_of_output(started) == ["SIGTERM", "SIGTERM"]
