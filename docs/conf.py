@@ -34,15 +34,15 @@ CHAPTER = re.compile(r"^## (.+)\n((?:(?!## ).*\n)*)", re.MULTILINE)
 PAGE = re.compile(r"^- \[(.+)\]\((.+)\.md\)", re.MULTILINE)
 
 
-def add_navigation(app: Sphinx, page: str, source: list[str]) -> None:
+def add_navigation(app: Sphinx, read: str, source: list[str]) -> None:
     """The lists of the front page are the navigation; to each belongs what else is in the folders it names."""
-    if page != root_doc:
+    if read != root_doc:
         return
     for chapter, text in CHAPTER.findall(source[0]):
         titles = {page: title for title, page in PAGE.findall(text)}
         listed = [f"{title} <{page}>" for page, title in titles.items()]
         others = [page for page in beside(titles) if page not in titles]
-        entries = "\n".join([*listed, *others])
+        entries = "\n".join(listed + others)
         source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {chapter}\n\n{entries}\n```\n"
 
 
