@@ -2,7 +2,7 @@
 
 import pytest
 from django.contrib.sessions.models import Session
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from scheduling import ledger
 from tenants.models import Tenant
@@ -12,7 +12,8 @@ pytestmark = pytest.mark.ledger
 
 
 def look_again(page: Page) -> None:
-    """What a page does by itself every few seconds, and when somebody turns to it."""
+    """What a page, once it is there, does by itself every few seconds, and when somebody turns to it."""
+    page.wait_for_load_state()
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
 
 
@@ -32,6 +33,32 @@ def test_figures_are_fresh_on_a_dashboard_that_is_open(viewer: Page) -> None:
     Tenant.objects.create(slug="newly-come")
     look_again(viewer)
     expect(viewer.get_by_role("link", name="newly-come")).to_be_visible()
+
+
+NOTE_WHAT_IS_LOADED = """() => {
+    window.loaded = new Promise((done) =>
+        document.addEventListener("htmx:afterOnLoad", () => done(), { once: true }));
+}"""
+
+
+def test_a_click_is_not_lost_when_fresh_content_comes_in_the_midst_of_it(
+    operator: Page, tenant_a: Tenant
+) -> None:
+    ledger.pause(tenant=tenant_a, reason="They flood us.", by="bob")
+    operator.goto("/admin/scheduling/task/")
+    operator.evaluate(NOTE_WHAT_IS_LOADED)
+    held: list[Route] = []
+    operator.route("**/live/kill-switch/", lambda route: held.append(route))
+    with operator.expect_request("**/live/kill-switch/"):
+        look_again(operator)
+    operator.get_by_role("button", name="Resume").hover()
+    operator.mouse.down()
+    held.pop().continue_()
+    operator.evaluate("loaded")
+    with operator.expect_navigation():
+        operator.mouse.up()
+    operator.unroute_all()
+    expect(operator.locator(".messagelist")).to_contain_text("Resumed")
 
 
 def test_who_is_signed_out_meanwhile_is_sent_to_the_door(viewer: Page) -> None:

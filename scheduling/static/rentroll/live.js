@@ -16,13 +16,14 @@ document.querySelector(".pages [aria-current]")?.scrollIntoView({ inline: "cente
     state.classList.add("warn");
   }
 
-  // Nobody looks, or somebody is in the middle of it, by keyboard or in an opened table.
-  const isUntimely = (part) => document.hidden || part.querySelector(":focus-visible, details[open]");
+  // Nobody looks, or somebody is in the middle of it: of a click, with the keyboard, or in an opened table.
+  const isUntimely = (part) => document.hidden || part.querySelector(":active, :focus-visible, details[open]");
 
-  document.addEventListener("htmx:beforeRequest", (event) => {
-    if (event.detail.elt.matches("[hx-trigger^='every']") && isUntimely(event.detail.elt))
-      event.preventDefault();
-  });
+  for (const moment of ["htmx:beforeRequest", "htmx:beforeSwap"])
+    document.addEventListener(moment, (event) => {
+      if (event.detail.elt.matches("[hx-trigger^='every']") && isUntimely(event.detail.elt))
+        event.preventDefault();
+    });
   document.addEventListener("htmx:afterOnLoad", () => {
     freshAt.time = Date.now();
     state.textContent = "";
