@@ -20,12 +20,14 @@ from playwright.sync_api import (
     Locator,
     Page,
     Request,
+    expect,
     sync_playwright,
 )
 
 CHROMIUM = Path("/usr/bin/chromium")
 QUIET = ("--disable-quic", "--disable-background-networking", "--disable-component-update")
-PATIENCE_MILLISECONDS = 10_000
+PATIENCE_MILLISECONDS = 30_000
+"""For what comes in the end; a machine may be busy."""
 AXE = {
     "resultTypes": ["violations"],
     "preload": False,
@@ -44,6 +46,13 @@ REPORT_VIOLATIONS = """
     document.addEventListener("securitypolicyviolation", (event) =>
         console.error(`CSP: ${event.violatedDirective} forbids ${event.blockedURI} ${event.sample}`));
 """
+KEEP_STILL = """
+    for (const moment of ["htmx:beforeRequest", "htmx:beforeSwap"])
+        document.addEventListener(moment, (event) => window.isInspected && event.preventDefault());
+"""
+"""Nothing of a page is exchanged while axe-core looks at it."""
+
+expect.set_options(timeout=PATIENCE_MILLISECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +94,7 @@ def window(browser: Browser, look: Look, base_url: str) -> Iterator[BrowserConte
         reduced_motion="reduce",
     )
     context.set_default_timeout(PATIENCE_MILLISECONDS)
-    context.add_init_script(REPORT_VIOLATIONS)
+    context.add_init_script(REPORT_VIOLATIONS + KEEP_STILL)
     yield context
     context.close()
 
@@ -140,11 +149,13 @@ def barriers(page: Page) -> list[str]:
     A theme changes colours and nothing else, and a narrow screen everything else: each is asked for that, and
     only who looks in the light on a wide one for all of it.
     """
-    page.evaluate(AXE_SCRIPT)
+    page.wait_for_load_state()  # of what is seen of it already, its styles may be on their way
+    page.evaluate(f"isInspected = true; {AXE_SCRIPT}")
     options = AXE | _rules_for(page)
     found: list[dict[str, Any]] = page.evaluate("options => axe.run(options)", options)[
         "violations"
     ]
+    page.evaluate("isInspected = false")
     return [
         f"{one['impact']}: {one['id']} at {node['target']}: {node['failureSummary']}"
         for one in found

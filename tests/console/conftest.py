@@ -12,17 +12,16 @@ no serious barrier (axe-core), nor be wider than its screen, as it stands at the
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
-from typing import Any, cast
 
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import Permission, User
 from django.test import Client
-from django.test.testcases import LiveServerThread
 from playwright.sync_api import Browser, Page
 
 from tests.console.browser import CHROMIUM, LIGHT, Look, Watch, barriers, chromium, sideways, window
 from tests.console.roles import PERMISSIONS
+from tests.console.serving import serving
 
 As = Callable[[str], Page]
 BLANK = "about:blank"
@@ -47,20 +46,9 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def site(django_db_setup: None) -> Iterator[str]:
-    """The address of a server in this process: all our middleware, static files too, on the tests' database."""
-    thread = LiveServerThread("127.0.0.1", static_handler=cast("Any", _plainly))
-    thread.daemon = True
-    thread.start()
-    thread.is_ready.wait()
-    if thread.error:
-        raise thread.error
-    yield f"http://127.0.0.1:{thread.port}"
-    thread.terminate()
-
-
-def _plainly(application: Any) -> Any:
-    """WhiteNoise is to serve static files, as it does for everybody."""
-    return application
+    """The address of a server in this process, on the tests' database."""
+    with serving() as address:
+        yield address
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
 
 os.environ |= {"DJANGO_SETTINGS_MODULE": "config.settings", "DEBUG": "1"}
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # the loop in this thread is Playwright's
@@ -113,24 +112,15 @@ def _installation() -> Iterator[str]:
         os.environ |= {"DATA_DIR": data, "DATABASE_URL": f"sqlite:///{data}/demo.db"}
         django.setup()
         from django.core.management import call_command
-        from django.test.testcases import LiveServerThread
 
         from scheduling import clock
         from tests.console.demo import Demo
+        from tests.console.serving import serving
 
         call_command("migrate", verbosity=0)
         Demo(clock.now()).build()
-        server = LiveServerThread("127.0.0.1", static_handler=cast("Any", _plainly))
-        server.daemon = True
-        server.start()
-        server.is_ready.wait()
-        yield f"http://127.0.0.1:{server.port}"
-        server.terminate()
-
-
-def _plainly(application: Any) -> Any:
-    """WhiteNoise is to serve static files, as it does for everybody."""
-    return application
+        with serving() as site:
+            yield site
 
 
 def _session() -> str:

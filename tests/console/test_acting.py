@@ -23,9 +23,9 @@ pytestmark = pytest.mark.ledger
 
 
 def a_worker_steps(after: timedelta = timedelta(0)) -> None:
-    """What workers do about a sweep from time to time, whether anybody looks or not."""
-    (sweep_id,) = Sweep.objects.under_way().values_list("pk", flat=True)
-    sweeps.step(sweep_id, now=clock.now() + after)
+    """What workers do about a sweep, whether anybody looks or not: so long after its last step."""
+    (sweep,) = Sweep.objects.under_way()
+    sweeps.step(sweep.pk, now=sweep.stepped_at + after)
 
 
 def inspect(page: Page) -> None:
@@ -40,19 +40,19 @@ def test_a_task_says_why_it_waits_and_is_run_now(operator: Page, tenant_a: Tenan
     operator.goto(TASKS)
     inspect(operator)
     operator.get_by_label("Search", exact=True).fill("invoices.send")
-    operator.get_by_role("button", name="Search").click()
-    operator.get_by_role("link", name="invoices.send").click()
+    follow(operator.get_by_role("button", name="Search"))
+    follow(operator.get_by_role("link", name="invoices.send"))
     expect(operator.get_by_text("It is not due until")).to_be_visible()
     inspect(operator)
-    operator.get_by_role("link", name="Reschedule…").click()
+    follow(operator.get_by_role("link", name="Reschedule…"))
     operator.get_by_label("Priority").fill("7")
     inspect(operator)
-    operator.get_by_role("button", name="Change").click()
+    follow(operator.get_by_role("button", name="Change"))
     expect(operator.locator(".messagelist")).to_contain_text("1 task rescheduled.")
-    operator.get_by_role("button", name="Run now…").click()
+    follow(operator.get_by_role("button", name="Run now…"))
     operator.get_by_label("Reason").fill("the customer waits")
     inspect(operator)
-    operator.get_by_role("button", name="Run now").click()
+    follow(operator.get_by_role("button", name="Run now"))
     expect(operator.get_by_text("the customer waits")).to_be_visible()
     assert Schedule.objects.get().due_at <= clock.now()
     assert Task.objects.get(pk=task_id).priority == 7
@@ -81,11 +81,11 @@ def test_dead_letters_are_put_back_and_say_where_they_come_from(
     operator.goto(DEAD_LETTERS)
     inspect(operator)
     group = operator.locator(".groups tr", has_text="invoices.send")
-    group.get_by_role("link", name="Redrive…").click()
+    follow(group.get_by_role("link", name="Redrive…"))
     expect(operator.get_by_text("1 dead letter matches")).to_be_visible()
     inspect(operator)
     operator.get_by_label("Reason").fill("the gateway is back")
-    operator.get_by_role("button", name="Redrive 1 dead letter").click()
+    follow(operator.get_by_role("button", name="Redrive 1 dead letter"))
     expect(operator.get_by_text("0 of 1")).to_be_visible()
     a_worker_steps()
     look_again(operator)
@@ -109,8 +109,8 @@ def test_a_slow_sweep_is_left_found_again_and_cancelled(operator: Page, tenant_a
     inspect(operator)
     operator.goto(DEAD_LETTERS)
     inspect(operator)
-    operator.get_by_role("link", name="Redrive all dead letters").click()
-    operator.get_by_role("button", name="Cancel").click()
+    follow(operator.get_by_role("link", name="Redrive all dead letters"))
+    follow(operator.get_by_role("button", name="Cancel"))
     expect(operator.get_by_text("Cancelled: the rest is as it was.")).to_be_visible()
     assert Sweep.objects.get().state == Sweep.State.CANCELLED
     assert Task.objects.dead().count() == 28
@@ -164,7 +164,7 @@ def test_a_token_is_shown_once_and_revoked(owner: Page, tenant_a: Tenant) -> Non
     owner.get_by_label("Tenant").fill("tenant-a")
     owner.get_by_label("Name").fill("billing")
     inspect(owner)
-    owner.get_by_role("button", name="Issue").click()
+    follow(owner.get_by_role("button", name="Issue"))
     secret = owner.locator("pre.secret").inner_text()
     inspect(owner)
     follow(owner.get_by_role("link", name="All tokens"))
@@ -172,8 +172,8 @@ def test_a_token_is_shown_once_and_revoked(owner: Page, tenant_a: Tenant) -> Non
     assert secret not in owner.content()
     follow(owner.get_by_role("link", name=ApiToken.objects.get().prefix))
     inspect(owner)
-    owner.get_by_role("button", name="Revoke").click()
+    follow(owner.get_by_role("button", name="Revoke"))
     expect(owner.get_by_text("1 revoked")).to_be_visible()
     assert ApiToken.objects.get().revoked_at is not None
-    owner.get_by_role("link", name="Audit").click()
+    follow(owner.get_by_role("link", name="Audit"))
     expect(owner.get_by_role("link", name="api token").first).to_be_visible()

@@ -7,6 +7,7 @@ from scheduling import clock, ledger
 from scheduling.models import OperatorAction, Pause
 from tenants.models import Tenant
 from tests.admin.kit import ago, bury, put, worker
+from tests.console.browser import follow
 from tests.console.looks import in_every_look
 from tests.ledger.kit import take
 
@@ -36,9 +37,9 @@ def test_the_dashboard_names_who_needs_a_look(operator: Page, night: None) -> No
     expect(operator.get_by_role("region", name="Kill switch")).to_contain_text("queue reports")
     operator.get_by_text("As a table").first.click()
     expect(operator.get_by_role("columnheader", name="From (UTC)")).to_be_visible()
-    operator.get_by_role("link", name="Last day").click()
+    follow(operator.get_by_role("link", name="Last day"))
     expect(operator.get_by_role("link", name="Last day")).to_have_attribute("aria-current", "true")
-    operator.get_by_role("link", name="tenant-b").first.click()
+    follow(operator.get_by_role("link", name="tenant-b").first)
     expect(operator.get_by_role("heading", name="tenant-b")).to_be_visible()
 
 
@@ -48,19 +49,19 @@ def test_the_page_of_a_tenant_says_who_starves_whom_and_what_failed(
 ) -> None:
     operator.goto(f"/admin/tenants/tenant/{tenant_b.pk}/change/")
     expect(operator.get_by_text("It waits, with less than its weight is worth")).to_be_visible()
-    operator.get_by_role("region", name="Who gets what").get_by_role("link").click()
+    follow(operator.get_by_role("region", name="Who gets what").get_by_role("link"))
     expect(operator.get_by_text("It has more than its weight is worth")).to_be_visible()
     expect(operator.get_by_role("region", name="Lanes")).to_contain_text("mail")
     failures = operator.get_by_role("region", name="Recent failures")
     expect(failures.get_by_role("rowheader", name="ValueError")).to_be_visible()
-    failures.get_by_role("link").click()
+    follow(failures.get_by_role("link"))
     expect(operator.get_by_role("heading", name="demo.echo")).to_be_visible()
 
 
 def test_limits_are_changed_with_effect_at_once(owner: Page, night: None, tenant_a: Tenant) -> None:
     owner.goto(f"/admin/tenants/tenant/{tenant_a.pk}/change/")
     owner.get_by_label("Max in flight").fill("30")
-    owner.get_by_role("button", name="Save", exact=True).click()
+    follow(owner.get_by_role("button", name="Save", exact=True))
     expect(owner.get_by_text("as they stand here from now on")).to_be_visible()
     expect(owner.locator(".tiles")).to_contain_text("of 30")
     tenant_a.refresh_from_db()
@@ -83,19 +84,19 @@ def test_a_tenant_is_paused_and_resumed_and_both_are_history(
     operator: Page, tenant_a: Tenant
 ) -> None:
     operator.goto(f"/admin/tenants/tenant/{tenant_a.pk}/change/")
-    operator.get_by_role("link", name="Pause…").click()
+    follow(operator.get_by_role("link", name="Pause…"))
     expect(operator.get_by_label("Tenant")).to_have_value("tenant-a")
     operator.get_by_label("Reason").fill("They flood us.")
     operator.get_by_label("For").fill("2h")
-    operator.get_by_role("button", name="Pause", exact=True).click()
+    follow(operator.get_by_role("button", name="Pause", exact=True))
     expect(operator.locator(".messagelist")).to_contain_text(
         "Nothing new starts; 0 tasks in flight."
     )
     assert Pause.objects.in_force(clock.now()).get().tenant == tenant_a
-    operator.get_by_role("button", name="Resume tenant tenant-a").click()
+    follow(operator.get_by_role("button", name="Resume tenant tenant-a"))
     expect(operator.locator(".messagelist")).to_contain_text("Resumed")
     assert not Pause.objects.in_force(clock.now()).exists()
-    operator.get_by_role("link", name="Kill switch").click()
+    follow(operator.get_by_role("link", name="Kill switch"))
     history = operator.get_by_role("region", name="History")
     expect(history).to_contain_text("They flood us.")
     expect(history.get_by_role("row")).to_have_count(3)

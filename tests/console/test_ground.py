@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
-from tests.console.browser import DARK, PHONE, Look, Watch, barriers, sideways
+from tests.console.browser import DARK, PHONE, Look, Watch, barriers, follow, sideways
 from tests.console.looks import in_every_look
 
 INLINE = """
@@ -26,24 +26,28 @@ def test_signing_in(page: Page) -> None:
     page.goto("/")
     page.get_by_label("Username").fill("ana")
     page.get_by_label("Password").fill("correct horse battery")
-    page.get_by_role("button", name="Log in").click()
+    follow(page.get_by_role("button", name="Log in"))
     expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
 
 
 def test_inline_script_is_noticed_and_does_not_run(viewer: Page, watch: Watch) -> None:
     viewer.goto("/admin/")
-    viewer.evaluate(INLINE)
-    expect(viewer).not_to_have_title("ran")
-    assert any("script-src" in fault for fault in watch.faults)
-    watch.faults.clear()
+    assert_noticed("script-src", INLINE, viewer, watch)
+    assert viewer.title() != "ran"
 
 
 def test_a_request_to_another_host_is_noticed(viewer: Page, watch: Watch) -> None:
     viewer.goto("/admin/")
-    viewer.evaluate(ELSEWHERE)
-    viewer.wait_for_load_state("networkidle")
-    assert any("img-src" in fault for fault in watch.faults)
+    assert_noticed("img-src", ELSEWHERE, viewer, watch)
+
+
+def assert_noticed(directive: str, script: str, viewer: Page, watch: Watch) -> None:
+    """The browser and the page itself tell of it, one after the other."""
+    with viewer.expect_console_message(lambda message: directive in message.text):
+        viewer.evaluate(script)
+    assert any(directive in fault for fault in watch.faults)
     watch.faults.clear()
+    watch.expect(directive)
 
 
 def test_a_barrier_is_noticed(viewer: Page) -> None:

@@ -7,6 +7,7 @@ from scheduling import clock
 from scheduling.models import RecurringTask
 from tenants.models import Tenant
 from tests.admin.kit import RECURRING, ago
+from tests.console.browser import follow
 from tests.console.looks import in_every_look
 from tests.ledger.kit import run, take
 from tests.ledger.recurring.kit import fire, recurring
@@ -38,18 +39,18 @@ def test_what_is_wrong_shows_at_its_field_as_one_types_and_goes_again(operator: 
 
 def test_one_is_created_looked_at_and_run(operator: Page, tenant_a: Tenant) -> None:
     operator.goto(RECURRING)
-    operator.get_by_role("link", name="Add recurring task").click()
+    follow(operator.get_by_role("link", name="Add recurring task"))
     operator.get_by_label("Tenant").fill("tenant-a")
     operator.get_by_label("Name").fill("nightly")
     operator.get_by_role("combobox", name="Task:").fill("demo.echo")
     operator.get_by_label("Cron expression").fill("0 0 31 2 *")
-    operator.get_by_role("button", name="Create").click()
+    follow(operator.get_by_role("button", name="Create"))
     expect(operator.locator("#fault-cron")).to_contain_text("never fires")
     operator.get_by_label("Cron expression").fill("0 3 * * *")
-    operator.get_by_role("button", name="Create").click()
+    follow(operator.get_by_role("button", name="Create"))
     expect(operator.get_by_role("heading", name="nightly")).to_be_visible()
-    operator.get_by_role("link", name="Run now…").click()
-    operator.get_by_role("button", name="Run now").click()
+    follow(operator.get_by_role("link", name="Run now…"))
+    follow(operator.get_by_role("button", name="Run now"))
     expect(operator.get_by_role("region", name="Ticks")).to_contain_text("run now")
 
 
@@ -62,6 +63,6 @@ def test_the_list_and_the_page_of_one(viewer: Page, tenant_a: Tenant) -> None:
     assert RecurringTask.objects.get().last_at
     viewer.goto(RECURRING)
     expect(viewer.get_by_role("img", name="The latest ticks")).to_be_visible()
-    viewer.get_by_role("link", name="nightly").click()
+    follow(viewer.get_by_role("link", name="nightly"))
     expect(viewer.get_by_role("heading", name="Next instants")).to_be_visible()
     expect(viewer.get_by_role("link", name="Pause…")).to_have_count(0)
