@@ -25,9 +25,7 @@ from tests.faults.kit import database_url
 from tests.installation import MANAGE
 from tests.ledger.kit import put, run, take
 from tests.races.kit import at_once
-from tests.races.processes import processes_at_once
 from tests.races.work import enqueue_many
-from tests.waiting import until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
 
@@ -47,6 +45,17 @@ Command.tell_progress = hold
 from django.core.management import call_command
 call_command("backup", {path!r})
 """
+
+
+WRITER = """
+import sys
+import django; django.setup()
+from tests.races.work import enqueue_many
+for line in sys.stdin:
+    enqueue_many(int(sys.argv[1]), 1)
+    print("committed", flush=True)
+"""
+"""Enqueues a task whenever it is told to."""
 
 
 class Disk(NamedTuple):
@@ -175,41 +184,37 @@ def test_a_log_that_would_be_taken_for_the_copys_own_is_in_the_way(target: Path)
 
 
 @ONLY_SQLITE
-def test_writers_in_other_processes_neither_wait_for_it_nor_begin_it_anew(
+def test_who_writes_in_another_process_neither_waits_for_it_nor_begins_it_anew(
     tenant_a: Tenant, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A copy of many steps. It is of one instant, though a thousand tasks come in between."""
+    """A copy of many steps. It is of one instant, though a task comes in after each of them."""
     from scheduling.management.commands import backup
     from scheduling.sqlite import copying
 
-    Tenant.objects.update(max_queued=None, rate_per_second=None)
     put(tenant_a, 2000)
     steps: list[int] = []
-    log = Path(f"{connection.settings_dict['NAME']}-wal")
-
-    def wait_for_a_commit(self: backup.Command, done: int, total: int) -> None:
-        steps.append(done)
-        written_at = log.stat().st_mtime_ns  # it need not grow: it may be long from what was before
-        if len(steps) < 20:
-            until(lambda: log.stat().st_mtime_ns > written_at, what="for a commit")
-
     monkeypatch.setattr(copying, "STEP", 8)
-    monkeypatch.setattr(backup.Command, "tell_progress", wait_for_a_commit)
-    writers = partial(processes_at_once, 3, partial(enqueue_many, tenant_a.pk, 400))
+    with start("-c", WRITER, str(tenant_a.pk), stdin=subprocess.PIPE) as writer:
+        assert writer.stdin
+        assert writer.stdout
+        commands, answers = writer.stdin, writer.stdout
 
-    def back_up() -> list[int]:
-        until(lambda: Task.objects.count() > 2000, what="for the writers")
+        def let_write(self: backup.Command, done: int, total: int) -> None:
+            steps.append(done)
+            commands.write("enqueue\n")
+            commands.flush()
+            assert answers.readline() == "committed\n"
+
+        monkeypatch.setattr(backup.Command, "tell_progress", let_write)
         assert manage("backup", str(target)).code == 0
-        return []
-
-    at_once(writers, back_up)
+        commands.close()
 
     assert steps == sorted(set(steps)), "it began anew"
     assert len(steps) >= 20
     assert checked(target) == "The ledger keeps its invariants.\n"
     with copying.reading(target):
-        copied = Task.objects.count()
-    assert 2000 < copied < Task.objects.count() == 3200
+        assert Task.objects.count() == 2000
+    assert Task.objects.count() == 2000 + len(steps)
 
 
 @ONLY_SQLITE
