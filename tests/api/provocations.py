@@ -67,7 +67,7 @@ def running_with_progress(stage: Stage, call: Call) -> Exchange:
 
 def one_of_each_state(stage: Stage, call: Call) -> Exchange:
     Tenant.objects.filter(pk=stage.tenant_a.pk).update(
-        max_queued=1000, max_in_flight=20, rate_per_second=5, rate_burst=50
+        max_queued=1000, max_in_flight=20, rate_per_second=0.1, rate_burst=50
     )
     stage.running(queue="films")
     stage.waiting(queue="mail")

@@ -167,6 +167,8 @@ TOKEN = re.compile(r"\(token [0-9a-f]{12}\)")
 TAG = re.compile(r"\b(\d+)-[0-9a-f]{16}\b")
 STEP = 10.0
 """Seconds between instants that are told apart; tests are not so slow."""
+EARLY = 1.0
+"""Seconds by which an instant may be before its step: what was asked for is reckoned from before it was asked."""
 NEAR = timedelta(days=2)
 """Instants within that of now belong to this run. Others were asked for, and are the same in each."""
 
@@ -206,4 +208,5 @@ def steadied(value: dict[str, Any]) -> dict[str, Any]:
 
 def shifted(apart: timedelta) -> str:
     """An instant so much later than the first."""
-    return f"{BEGINNING + timedelta(seconds=round(apart.total_seconds() / STEP) * STEP):%FT%TZ}"
+    steps = (apart.total_seconds() + EARLY) // STEP
+    return f"{BEGINNING + timedelta(seconds=steps * STEP):%FT%TZ}"

@@ -160,7 +160,7 @@ def test_a_tenant_over_its_rate_is_told_so_in_whole_seconds(
 ) -> None:
     Tenant.objects.filter(pk=tenant_a.pk).update(rate_per_second=rate, rate_burst=1)
     assert api_a.enqueue().status_code == 201
-    refused = api_a.enqueue()
+    refused = next(answer for answer in iter(api_a.enqueue, None) if answer.status_code != 201)
     assert problem(refused) == (429, "limit-exceeded")
     assert 1 <= int(refused["Retry-After"]) <= 1 / rate + 1
     assert refused["RateLimit-Policy"] == f'"rate_per_second";{policy}'

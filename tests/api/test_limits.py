@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
-from pytest_django import Settings
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from scheduling import clock, ledger
 from scheduling.api.v1 import limits
@@ -94,17 +94,23 @@ def test_a_look_that_is_a_second_old_is_not_trusted(
     api_a: Api, slow: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What other processes accept shows after a second at most."""
+    now = clock.monotonic()
+    monkeypatch.setattr(clock, "monotonic", lambda: now)
     api_a.enqueue()
     kit.put(slow, 5, now=clock.now())
     assert left(api_a.enqueue())[0] == 8
-    later = clock.monotonic() + 2 * allowance.LOOK
-    monkeypatch.setattr(clock, "monotonic", lambda: later)
+    now += 2 * allowance.LOOK
     assert left(api_a.enqueue())[0] == 2
 
 
-def test_telling_costs_no_query_while_a_look_is_good(slow: Tenant) -> None:
-    told = allowance.after_spending(slow.pk, 0)
-    assert told == allowance.Allowance(10, 0.001, 10)
+def test_telling_costs_no_query_while_a_look_is_good(
+    slow: Tenant, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    now = clock.monotonic()
+    monkeypatch.setattr(clock, "monotonic", lambda: now)
+    assert allowance.after_spending(slow.pk, 0) == allowance.Allowance(10, 0.001, 10)
+    with django_assert_num_queries(0):
+        assert allowance.after_spending(slow.pk, 3) == allowance.Allowance(10, 0.001, 7)
 
 
 def test_queues_by_name_with_what_is_in_them(api_a: Api, tenant_a: Tenant) -> None:

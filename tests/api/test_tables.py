@@ -141,7 +141,7 @@ def test_threads_that_ask_at_once_read_the_migrations_one_after_the_other(
             inside.pop()
 
     def ask(_: int) -> None:
-        all_ask.wait(10)
+        all_ask.wait(30)
         try:
             tables.require_fit()
         finally:
