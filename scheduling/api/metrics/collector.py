@@ -1,181 +1,29 @@
 """Owns how the figures of a survey become metrics. What each of them means stands in docs/metrics.md."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from operator import add
-from typing import TypeAlias, TypeVar
+from collections.abc import Iterator
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector as Collects
 
-from scheduling import __version__
+from scheduling.api.metrics.families import Family, Histogram, Metric
 from scheduling.api.metrics.names import Names
+from scheduling.api.metrics.sources import (
+    build,
+    limits,
+    of_attempts,
+    of_tenants,
+    oldest_ready,
+    paces,
+    pauses,
+    settled,
+    single,
+    tasks,
+)
 from scheduling.ledger import storage
-from scheduling.ledger.spreads import Timed, spread_of
-from scheduling.ledger.survey import Survey, TenantFigures
-from scheduling.spread import Spread
-
-Figure = TypeVar("Figure", float, Spread)
-Sample: TypeAlias = tuple[tuple[str, ...], Figure]
-Family: TypeAlias = CounterMetricFamily | GaugeMetricFamily
-Source: TypeAlias = Callable[[Survey, Names], Iterable[Sample[Figure]]]
-
-STATES = ("ready", "held", "scheduled", "running", "dead")
-OUTCOMES = ("succeeded", "retried", "dead", "cancelled")
-EVERYBODY = ""
-"""The tenant in the labels of a pause that covers all of them."""
-
-
-def merged(
-    samples: Iterable[Sample[Figure]], merge: Callable[[Figure, Figure], Figure]
-) -> dict[tuple[str, ...], Figure]:
-    """One value for those with the same labels."""
-    values: dict[tuple[str, ...], Figure] = {}
-    for labels, value in samples:
-        values[labels] = merge(values[labels], value) if labels in values else value
-    return values
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A name, what it tells, and where it is found. Samples with the same labels are merged into one."""
-
-    name: str
-    help: str
-    labels: tuple[str, ...]
-    samples: Source[float]
-    merge: Callable[[float, float], float] = add
-
-    @property
-    def series(self) -> tuple[str, ...]:
-        """What a query may ask for."""
-        return (self.name,)
-
-    @property
-    def kind(self) -> type[Family]:
-        return CounterMetricFamily if self.name.endswith("_total") else GaugeMetricFamily
-
-    def family(self, survey: Survey, names: Names) -> Family:
-        family = self.kind(self.name, self.help, labels=self.labels)
-        for labels, value in merged(self.samples(survey, names), self.merge).items():
-            family.add_metric(labels, value)
-        return family
-
-
-@dataclass(frozen=True, slots=True)
-class Histogram:
-    """The same of durations, which are counted up to each of some bounds."""
-
-    name: str
-    help: str
-    labels: tuple[str, ...]
-    samples: Source[Spread]
-
-    @property
-    def series(self) -> tuple[str, ...]:
-        return f"{self.name}_bucket", f"{self.name}_count", f"{self.name}_sum"
-
-    def family(self, survey: Survey, names: Names) -> HistogramMetricFamily:
-        family = HistogramMetricFamily(self.name, self.help, labels=self.labels)
-        for labels, spread in merged(self.samples(survey, names), add).items():
-            buckets = [(str(bound), count) for bound, count in spread.up_to.items()]
-            family.add_metric(labels, [*buckets, ("+Inf", spread.count)], spread.seconds)
-        return family
-
-
-class Collector(Collects):
-    """One survey, as metrics: made for a request, and forgotten with it."""
-
-    def __init__(self, survey: Survey, names: Names, *, seconds: float) -> None:
-        self._survey = survey
-        self._names = names
-        self._seconds = seconds
-        """That the survey took."""
-
-    def collect(self) -> Iterator[Family | HistogramMetricFamily]:
-        for metric in METRICS:
-            yield metric.family(self._survey, self._names)
-        yield GaugeMetricFamily(SURVEY_SECONDS, "Seconds it took to read all this", self._seconds)
-
+from scheduling.ledger.spreads import Timed
+from scheduling.ledger.survey import Survey
 
 SURVEY_SECONDS = "rentroll_survey_seconds"
-
-
-def tasks(survey: Survey, names: Names) -> Iterator[Sample[float]]:
-    for lane in survey.lanes:
-        for state in STATES:
-            yield (*names.lane(lane), state), getattr(lane, state)
-
-
-def oldest_ready(survey: Survey, names: Names) -> Iterator[Sample[float]]:
-    for lane in survey.lanes:
-        yield names.lane(lane), survey.age(lane).total_seconds()
-
-
-def settled(survey: Survey, names: Names) -> Iterator[Sample[float]]:
-    for one in survey.tenants:
-        for outcome in OUTCOMES:
-            yield (names.tenant(one.tenant.pk), outcome), one.totals[outcome]
-
-
-def of_tenants(figure: Callable[[TenantFigures], float]) -> Source[float]:
-    """Of each tenant one figure."""
-
-    def samples(survey: Survey, names: Names) -> Iterator[Sample[float]]:
-        for one in survey.tenants:
-            yield (names.tenant(one.tenant.pk),), figure(one)
-
-    return samples
-
-
-def of_attempts(timed: Timed) -> Source[Spread]:
-    """Of the attempts of each tenant."""
-
-    def samples(survey: Survey, names: Names) -> Iterator[Sample[Spread]]:
-        for one in survey.tenants:
-            yield (names.tenant(one.tenant.pk),), spread_of(timed, one.totals)
-
-    return samples
-
-
-def paces(survey: Survey, names: Names) -> Iterator[Sample[Spread]]:
-    for verb, spread in survey.paces.items():
-        yield (verb,), spread
-
-
-def limits(field: str) -> Source[float]:
-    """Of the tenants that are named, and have that limit: those of the others have no sum."""
-
-    def samples(survey: Survey, names: Names) -> Iterator[Sample[float]]:
-        for one in survey.tenants:
-            limit = getattr(one.tenant, field)
-            if limit is not None and names.is_named(one.tenant.pk):
-                yield (one.tenant.slug,), limit
-
-    return samples
-
-
-def pauses(survey: Survey, names: Names) -> Iterator[Sample[float]]:
-    yield (EVERYBODY,), 0
-    for pause in survey.pauses:
-        yield (names.tenant(pause.tenant_id) if pause.tenant_id else EVERYBODY,), 1
-
-
-def build(survey: Survey, names: Names) -> Iterator[Sample[float]]:
-    yield (__version__,), 1
-
-
-def single(figure: Callable[[Survey], float | None]) -> Source[float]:
-    """One figure of the whole; none at all when there is nothing to tell."""
-
-    def samples(survey: Survey, names: Names) -> Iterator[Sample[float]]:
-        value = figure(survey)
-        if value is not None:
-            yield (), value
-
-    return samples
-
-
 PLACE = ("tenant", "queue")
 TENANT = ("tenant",)
 METRICS: tuple[Metric | Histogram, ...] = (
@@ -291,6 +139,21 @@ METRICS: tuple[Metric | Histogram, ...] = (
     ),
     Metric("rentroll_build_info", "1, with the version that answers", ("version",), build),
 )
+
+
+class Collector(Collects):
+    """One survey, as metrics: made for a request, and forgotten with it."""
+
+    def __init__(self, survey: Survey, names: Names, *, seconds: float) -> None:
+        self._survey = survey
+        self._names = names
+        self._seconds = seconds
+        """That the survey took."""
+
+    def collect(self) -> Iterator[Family | HistogramMetricFamily]:
+        for metric in METRICS:
+            yield metric.family(self._survey, self._names)
+        yield GaugeMetricFamily(SURVEY_SECONDS, "Seconds it took to read all this", self._seconds)
 
 
 def all_names() -> list[str]:
