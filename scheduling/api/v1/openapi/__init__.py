@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from scheduling import __version__
 from scheduling.api.v1.base import JsonView
-from scheduling.api.v1.openapi import dead_letters, examples, leases, recurring
+from scheduling.api.v1.openapi import dead_letters, examples, leases, recurring_schemas
 from scheduling.api.v1.openapi.operations import PATHS
 from scheduling.api.v1.openapi.schemas import SCHEMAS
 
@@ -30,7 +30,7 @@ def document() -> dict[str, Any]:
         "paths": PATHS,
         "components": {
             "examples": examples.of_problems(),
-            "schemas": SCHEMAS | dead_letters.SCHEMAS | leases.SCHEMAS | recurring.SCHEMAS,
+            "schemas": SCHEMAS | dead_letters.SCHEMAS | leases.SCHEMAS | recurring_schemas.SCHEMAS,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }

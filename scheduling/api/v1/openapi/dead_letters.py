@@ -19,7 +19,7 @@ from scheduling.api.v1.openapi.schemas import (
     SLUG,
     Schema,
     an_object,
-    number,
+    integer,
     one_of,
     or_null,
     ref,
@@ -52,7 +52,7 @@ SCHEMAS: dict[str, Schema] = {
             an_object(
                 {
                     "filter": ref("DeadLetterFilter"),
-                    "limit": number(minimum=1, maximum=LARGEST_BATCH),
+                    "limit": integer(minimum=1, maximum=LARGEST_BATCH),
                     "preview": {"type": "boolean"},
                     "reason": REASON,
                 },
@@ -62,14 +62,14 @@ SCHEMAS: dict[str, Schema] = {
     },
     "Preview": an_object(
         {
-            "matching": number(minimum=0, description="dead letters, counted up to a bound"),
+            "matching": integer(minimum=0, description="dead letters, counted up to a bound"),
             "is_exact": {"type": "boolean", "description": "false: there are more"},
             "tasks": {"type": "array", "items": ref("Summary"), "description": "the first few"},
         }
     ),
     "Swept": an_object(
         {
-            "done": number(minimum=0),
+            "done": integer(minimum=0),
             "next": or_null(ref("DeadLetters"))
             | {"description": "what to send to go on; null when nothing is left"},
             "full": {

@@ -18,7 +18,7 @@ from scheduling.api.v1.openapi.schemas import (
     SLUG,
     Schema,
     an_object,
-    number,
+    integer,
     one_of,
     or_null,
     ref,
@@ -36,11 +36,11 @@ LEASE_SECONDS = {
     "default": bounds.USUAL_LEASE,
 }
 DELAY = {"type": "number", "minimum": 0, "maximum": bounds.LONGEST_DELAY}
-COUNT = number(minimum=0, maximum=bounds.LARGEST_COUNT)
+COUNT = integer(minimum=0, maximum=bounds.LARGEST_COUNT)
 NOTE = text(maxLength=NOTE_LIMIT)
 FENCE: dict[str, Schema] = {
     "task_id": ID,
-    "generation": number(minimum=1, maximum=bounds.LARGEST_GENERATION),
+    "generation": integer(minimum=1, maximum=bounds.LARGEST_GENERATION),
 }
 
 
@@ -65,12 +65,12 @@ def or_refused(name: str, done: dict[str, Schema]) -> dict[str, Schema]:
 
 WORK: dict[str, Schema] = {
     "id": ID,
-    "generation": number(minimum=1, description="with the id, the fencing token"),
+    "generation": integer(minimum=1, description="with the id, the fencing token"),
     "name": text(),
     "queue": text(),
     "payload": ANY_OBJECT,
-    "attempt": number(minimum=1),
-    "max_attempts": number(minimum=1),
+    "attempt": integer(minimum=1),
+    "max_attempts": integer(minimum=1),
     "timeout_seconds": or_null({"type": "number", "maximum": TIMEOUT_SECONDS_MAX}),
     "deadline": or_null(INSTANT),
     "due_at": INSTANT,
@@ -84,7 +84,7 @@ SCHEMAS: dict[str, Schema] = {
         {
             "worker": ID | {"description": "left out: a new one"},
             "queues": some(QUEUE) | {"description": "remote ones; left out: all of them"},
-            "max": number(minimum=1, maximum=bounds.LARGEST_BATCH, default=1),
+            "max": integer(minimum=1, maximum=bounds.LARGEST_BATCH, default=1),
             "lease_seconds": LEASE_SECONDS,
             "wait": {"type": "number", "minimum": 0, "maximum": bounds.LONGEST_WAIT, "default": 0}
             | {"description": "seconds in which work may come in"},

@@ -8,7 +8,7 @@ from typing import Any
 from scheduling.api.v1 import problems
 from scheduling.api.v1.kinds import Kind
 from scheduling.api.v1.openapi import examples
-from scheduling.api.v1.openapi.schemas import ID, Schema, number, ref, text
+from scheduling.api.v1.openapi.schemas import ID, Schema, integer, ref, text
 
 Operation = dict[str, Any]
 JSON_TYPE = "application/json"
@@ -26,7 +26,7 @@ ADMISSION = (Kind.LIMIT_EXCEEDED, Kind.TEMPORARY_REDUCED_CAPACITY)
 ONE_TASK = (*CALLER, Kind.UNKNOWN_TASK)
 
 RATE_LIMIT: dict[str, Schema] = {"RateLimit": text(), "RateLimit-Policy": text()}
-RETRY_AFTER: dict[str, Schema] = {"Retry-After": number(minimum=1, description="seconds")}
+RETRY_AFTER: dict[str, Schema] = {"Retry-After": integer(minimum=1, description="seconds")}
 HEADERS_OF: dict[int, dict[str, Schema]] = {
     401: {"WWW-Authenticate": text()},
     429: {**RETRY_AFTER, **RATE_LIMIT},

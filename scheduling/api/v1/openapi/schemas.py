@@ -9,7 +9,6 @@ from scheduling.api.v1.serializers import (
     LARGEST_PAGE,
     LONGEST_PAUSE_SECONDS,
     PAGE,
-    REASON_LENGTH_MAX,
 )
 from scheduling.ledger import Why
 from scheduling.lists.narrowing import STATES
@@ -24,7 +23,7 @@ def text(**more: Any) -> Schema:
     return {"type": "string", **more}
 
 
-def number(**more: Any) -> Schema:
+def integer(**more: Any) -> Schema:
     return {"type": "integer", **more}
 
 
@@ -70,10 +69,10 @@ NEW_TASK = an_object(
         "payload": ANY_OBJECT | {"description": "its arguments, by name; at most 64 levels deep"},
         "tenant": SLUG | {"description": "whose task it is; needed by an operator's token"},
         "queue": or_null(QUEUE),
-        "priority": or_null(number(minimum=options.PRIORITY_MIN, maximum=options.PRIORITY_MAX)),
+        "priority": or_null(integer(minimum=options.PRIORITY_MIN, maximum=options.PRIORITY_MAX)),
         "due_at": or_null(INSTANT) | {"description": "not before; RFC 3339 with a zone"},
         "delay_seconds": {"type": ["number", "null"], "minimum": 0},
-        "max_attempts": or_null(number(minimum=1, maximum=options.ATTEMPTS_MAX)),
+        "max_attempts": or_null(integer(minimum=1, maximum=options.ATTEMPTS_MAX)),
         "timeout_seconds": or_null(POSITIVE | {"maximum": options.TIMEOUT_SECONDS_MAX}),
         "deadline": or_null(INSTANT) | {"description": "dead from then on"},
         "label": or_null(LABEL) | {"description": "to find it again by; means nothing else"},
@@ -95,11 +94,11 @@ SUMMARY: dict[str, Schema] = {
     "queue": text(),
     "state": one_of(TaskState),
     "phase": text(description="the state, or what a queued task waits for"),
-    "priority": number(),
+    "priority": integer(),
     "due_at": or_null(INSTANT),
-    "attempt": number(minimum=0),
-    "max_attempts": number(minimum=1),
-    "generation": number(minimum=0),
+    "attempt": integer(minimum=0),
+    "max_attempts": integer(minimum=1),
+    "generation": integer(minimum=0),
     "created_at": INSTANT,
     "finished_at": or_null(INSTANT),
     "error": {"type": ["object", "null"]},
@@ -113,8 +112,8 @@ DETAIL = SUMMARY | {"payload": ANY_OBJECT, "result": JSON}
 PROGRESS = an_object(
     {
         "fraction": {"type": "number", "minimum": 0, "maximum": 1},
-        "done": or_null(number(minimum=0)),
-        "total": or_null(number(minimum=0)),
+        "done": or_null(integer(minimum=0)),
+        "total": or_null(integer(minimum=0)),
         "note": text(),
     }
 )
@@ -124,8 +123,8 @@ UNDER_WAY: dict[str, Schema] = {
 }
 ATTEMPT = an_object(
     {
-        "attempt": number(minimum=0),
-        "generation": number(minimum=1),
+        "attempt": integer(minimum=0),
+        "generation": integer(minimum=1),
         "outcome": one_of(Outcome),
         "due_at": or_null(INSTANT),
         "started_at": INSTANT,
@@ -138,7 +137,7 @@ COVERING = {
     "queue": text(maxLength=100, minLength=1),
     "name": text(maxLength=200, minLength=1),
 }
-REASON = text(maxLength=REASON_LENGTH_MAX, description="for the audit")
+REASON = text(maxLength=options.REASON_LENGTH_MAX, description="for the audit")
 SWITCH = an_object(
     {
         "paused": {"type": "boolean"},
@@ -158,7 +157,7 @@ RECEIPT = an_object(
         "by": or_null(text()),
         "since": or_null(INSTANT),
         "expires_at": or_null(INSTANT),
-        "in_flight": or_null(number(minimum=0)),
+        "in_flight": or_null(integer(minimum=0)),
     }
 )
 PROBLEM = {
@@ -167,7 +166,7 @@ PROBLEM = {
     "properties": {
         "type": one_of(f"/problems/{kind.slug}" for kind in Kind),
         "title": text(),
-        "status": number(minimum=400, maximum=599),
+        "status": integer(minimum=400, maximum=599),
         "detail": text(),
         "instance": text(),
     },
@@ -214,12 +213,12 @@ SCHEMAS: dict[str, Schema] = {
             "due_at": or_null(INSTANT),
             "deadline": or_null(INSTANT),
             "paused_by": {"type": "array", "items": ref("StandingPause")},
-            "in_flight": or_null(number(minimum=0)),
-            "max_in_flight": or_null(number(minimum=1)),
-            "ahead_in_lane": or_null(number(minimum=0)),
-            "ahead_in_other_lanes": or_null(number(minimum=0)),
+            "in_flight": or_null(integer(minimum=0)),
+            "max_in_flight": or_null(integer(minimum=1)),
+            "ahead_in_lane": or_null(integer(minimum=0)),
+            "ahead_in_other_lanes": or_null(integer(minimum=0)),
             "workers": or_null(
-                number(
+                integer(
                     minimum=0,
                     description="processes of `runworkers` that serve its queue; null also for a "
                     "remote queue, whose workers are on no register",
@@ -236,14 +235,14 @@ SCHEMAS: dict[str, Schema] = {
     "Limits": an_object(
         {
             "tenant": text(),
-            "weight": number(minimum=1, description="share beside other waiting tenants"),
-            "max_queued": or_null(number(minimum=1)),
-            "unfinished": number(minimum=0, description="what counts against max_queued"),
-            "max_in_flight": or_null(number(minimum=1)),
-            "in_flight": number(minimum=0),
+            "weight": integer(minimum=1, description="share beside other waiting tenants"),
+            "max_queued": or_null(integer(minimum=1)),
+            "unfinished": integer(minimum=0, description="what counts against max_queued"),
+            "max_in_flight": or_null(integer(minimum=1)),
+            "in_flight": integer(minimum=0),
             "rate_per_second": or_null({"type": "number", "exclusiveMinimum": 0}),
-            "rate_burst": or_null(number(minimum=1)),
-            "rate_left": or_null(number(minimum=0, description="accepted at once, of the burst")),
+            "rate_burst": or_null(integer(minimum=1)),
+            "rate_left": or_null(integer(minimum=0, description="accepted at once, of the burst")),
             "retention_seconds": POSITIVE
             | {
                 "description": "how long finished tasks and their idempotency keys are kept; "
@@ -258,10 +257,10 @@ SCHEMAS: dict[str, Schema] = {
         {
             "queue": text(),
             "paused": {"type": "boolean", "description": "all of it; names may be besides"},
-            "ready": number(minimum=0, description="due; these three are counted up to 10,000"),
-            "not_due": number(minimum=0),
-            "held": number(minimum=0, description="set aside by the kill switch"),
-            "running": number(minimum=0),
+            "ready": integer(minimum=0, description="due; these three are counted up to 10,000"),
+            "not_due": integer(minimum=0),
+            "held": integer(minimum=0, description="set aside by the kill switch"),
+            "running": integer(minimum=0),
         }
     ),
     "Switch": SWITCH,
@@ -281,5 +280,5 @@ FILTERS: dict[str, Schema] = {
     "key": text(minLength=1, maxLength=255, description="the idempotency key"),
     "label": text(minLength=1, maxLength=options.LABEL_LENGTH_MAX),
     "cursor": ID,
-    "limit": number(minimum=1, maximum=LARGEST_PAGE, default=PAGE),
+    "limit": integer(minimum=1, maximum=LARGEST_PAGE, default=PAGE),
 }
