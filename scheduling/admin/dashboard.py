@@ -4,12 +4,9 @@ Whoever needs a look is found first, by the counters and by the heads of the lan
 ten thousand tenants cost little more than fifty.
 """
 
-from collections import Counter
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 from django.db.models import (
     Aggregate,
@@ -26,6 +23,7 @@ from django.db.models import (
 from django.db.models.functions import Cast, Coalesce, Least
 
 from scheduling.admin.figures import Dashboard, Row, Sums, WorkerFigures, concerns
+from scheduling.admin.leases import Leases, read_leases
 from scheduling.admin.series import HOUR, Period, Slot
 from scheduling.admin.series import read as read_series
 from scheduling.ledger import storage
@@ -56,35 +54,26 @@ REFUSALS_READ = 1000
 UNFINISHED = Coalesce("intake__accepted", 0) - Coalesce("outflow__finished", 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Leases:
-    """How many there are, by who holds them and by where they come from."""
-
-    by_worker: Mapping[UUID, int]
-    by_lane: Mapping[int, int]
-    total: int
-    overdue: int
-
-
 def read(now: datetime, period: Period = Period.HOUR) -> Dashboard:
     """The figures as of `now`."""
     pauses = list(Pause.objects.standing(now))
-    leases = _leases(now)
-    rows = _rows(now, pauses, leases)
+    leases = read_leases(now)
+    processes = list(WorkerProcess.objects.order_by("host", "pid"))
+    rows = _rows(now, pauses, leases, is_worked=leases.are_worked(processes, now))
     slots, last_hour = read_series(period, now)
     return Dashboard(
         now=now,
         pauses=pauses,
         sums=_sums(now, leases),
         tenants=sorted(rows, key=lambda row: (-row.concern, row.is_quiet, row.tenant.slug))[:SHOWN],
-        workers=_workers(now, leases),
+        workers=_workers(now, processes, leases),
         last_hour=last_hour,
         slots=slots,
         storage=storage.sizes(),
     )
 
 
-def _rows(now: datetime, pauses: list[Pause], leases: Leases) -> list[Row]:
+def _rows(now: datetime, pauses: list[Pause], leases: Leases, *, is_worked: bool) -> list[Row]:
     found = survey_of(_who_needs_a_look(now), now, pauses, leases.by_lane)
     done = _done(now, [one.tenant.pk for one in found])
     wanted = sum(one.tenant.weight for one in found if one.ready or one.running)
@@ -95,6 +84,7 @@ def _rows(now: datetime, pauses: list[Pause], leases: Leases) -> list[Row]:
             pauses=[pause for pause in pauses if concerns(pause, one.tenant)],
             share=one.running / leases.total if leases.total else 0.0,
             due_share=one.tenant.weight / wanted if one.ready or one.running else 1.0,
+            is_worked=is_worked,
             last_hour=done.get(one.tenant.pk),
         )
         for one in found
@@ -144,20 +134,6 @@ def _done(now: datetime, tenants: Collection[int]) -> dict[int, Slot]:
     return {pk: Slot(now - HOUR, *figures) for pk, *figures in sums}
 
 
-def _leases(now: datetime) -> Leases:
-    groups = Lease.objects.order_by().values_list("worker", "lane")
-    by_worker: Counter[UUID] = Counter()
-    by_lane: Counter[int] = Counter()
-    overdue = 0
-    for worker, lane, count, late in groups.annotate(
-        count=Count("task"), late=Count("task", filter=Q(expires_at__lt=now))
-    ):
-        by_worker[worker] += count
-        by_lane[lane] += count
-        overdue += late
-    return Leases(by_worker, by_lane, by_lane.total(), overdue)
-
-
 def _sums(now: datetime, leases: Leases) -> Sums:
     """Over all tenants, in one statement."""
     last = Subquery(Refusal.objects.order_by("-pk").values("pk")[:1])
@@ -192,8 +168,9 @@ def _one(kind: str, which: QuerySet[Any], figure: Aggregate | Coalesce) -> Query
     return found
 
 
-def _workers(now: datetime, leases: Leases) -> list[WorkerFigures]:
+def _workers(
+    now: datetime, processes: Sequence[WorkerProcess], leases: Leases
+) -> list[WorkerFigures]:
     return [
-        WorkerFigures(process, leases.by_worker.get(process.pk, 0), now)
-        for process in WorkerProcess.objects.order_by("host", "pid")
+        WorkerFigures(process, leases.by_worker.get(process.pk, 0), now) for process in processes
     ]

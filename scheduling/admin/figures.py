@@ -63,6 +63,8 @@ class Row:
     """Of all that runs."""
     due_share: float = 1.0
     """What its weight is worth among those who want to run something."""
+    is_worked: bool = True
+    """Whether anybody is there to run anything, of whomever."""
 
     @property
     def tenant(self) -> Tenant:
@@ -111,13 +113,15 @@ class Row:
 
     @property
     def is_kept_waiting(self) -> bool:
-        """By others: not by its own cap."""
+        """By others: not by its own cap, and not because nobody works."""
         late = self.latency is not None and self.latency >= KEPT_WAITING_AFTER
-        return late and not self.is_at_cap
+        return late and not self.is_at_cap and self.is_worked
 
     def is_over_share(self, all_running: int) -> bool:
+        """Of leases that dead workers have left nobody has any use."""
         excess = (self.share - self.due_share) * all_running
-        return self.share > OVER_SHARE * self.due_share and excess >= OVER_SHARE_BY
+        has_much = self.share > OVER_SHARE * self.due_share and excess >= OVER_SHARE_BY
+        return has_much and self.is_worked
 
     @property
     def waiting_concern(self) -> Concern:

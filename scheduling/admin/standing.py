@@ -1,21 +1,21 @@
 """Reads how one tenant stands: its limits and what it uses, its lanes, whom it shares with, what failed of late."""
 
-from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Q, Sum
 
 from scheduling.admin import failures
 from scheduling.admin.dashboard import LATELY, late_lanes
 from scheduling.admin.failures import Failures
 from scheduling.admin.figures import Concern, Row, concerns, failing
+from scheduling.admin.leases import Leases, read_leases
 from scheduling.admin.series import Period, Slot
 from scheduling.admin.series import read as read_series
 from scheduling.ledger.survey import LaneFigures, TenantFigures, survey_of
-from scheduling.models import Lease, Pause, Throughput
+from scheduling.models import Pause, Throughput, WorkerProcess
 from tenants.models import Tenant
 
 SHARERS_SHOWN = 6
@@ -98,8 +98,10 @@ class Standing:
 
     @property
     def verdict(self) -> str:
-        """Who is starving whom, in a sentence; empty when nobody is."""
+        """Why it waits, or who is starving whom, in a sentence; empty when nobody is."""
         this = next(one for one in self.sharers if one.is_this)
+        if not this.row.is_worked:
+            return "It waits: no worker is alive." if this.row.ready else ""
         others = [one for one in self.sharers if not one.is_this]
         starved = [one.row.tenant.slug for one in others if one.is_starved]
         greedy = [one.row.tenant.slug for one in others if one.has_more_than_it_is_worth]
@@ -116,7 +118,7 @@ class Standing:
 
 def read(tenant_id: int, pauses: list[Pause], now: datetime, period: Period) -> Standing | None:
     """As of `now`. None: there is no such tenant."""
-    leases, lately = _leases(), _lately(now)
+    leases, lately = read_leases(now), _lately(now)
     rows = _rows(tenant_id, pauses, now, leases, lately)
     if tenant_id not in rows:
         return None
@@ -124,7 +126,7 @@ def read(tenant_id: int, pauses: list[Pause], now: datetime, period: Period) -> 
     slots, last_hour = read_series(period, now, tenant)
     return Standing(
         row=rows[tenant_id],
-        sharers=_sharers(tenant_id, rows, lately),
+        sharers=_sharers(tenant_id, rows, lately, leases.total),
         failures=failures.of(tenant),
         slots=slots,
         last_hour=last_hour,
@@ -139,23 +141,6 @@ class _Done(NamedTuple):
     run_seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Leases:
-    by_lane: Mapping[int, int]
-    by_tenant: Mapping[int, int]
-    total: int
-
-
-def _leases() -> _Leases:
-    by_lane: Counter[int] = Counter()
-    by_tenant: Counter[int] = Counter()
-    groups = Lease.objects.order_by().values_list("lane", "tenant").annotate(count=Count("*"))
-    for lane, tenant, count in groups:
-        by_lane[lane] += count
-        by_tenant[tenant] += count
-    return _Leases(by_lane, by_tenant, by_lane.total())
-
-
 def _lately(now: datetime) -> dict[int, _Done]:
     minutes = Throughput.objects.filter(minute__gt=now - LATELY).order_by()
     groups = minutes.values_list("tenant_id", "tenant__weight")
@@ -167,7 +152,7 @@ def _rows(
     tenant_id: int,
     pauses: list[Pause],
     now: datetime,
-    leases: _Leases,
+    leases: Leases,
     lately: Mapping[int, _Done],
 ) -> dict[int, Row]:
     """Of the tenant, and of those with whom it is worth comparing."""
@@ -177,6 +162,7 @@ def _rows(
     which = Tenant.objects.filter(Q(pk__in={tenant_id, *busy, *ran}) | Q(pk__in=late))
     found = survey_of(which, now, pauses, leases.by_lane)
     wanted = _weights(found, lately)
+    is_worked = leases.are_worked(WorkerProcess.objects.all(), now)
     return {
         one.tenant.pk: Row(
             figures=one,
@@ -184,6 +170,7 @@ def _rows(
             pauses=[pause for pause in pauses if concerns(pause, one.tenant)],
             share=one.running / leases.total if leases.total else 0.0,
             due_share=one.tenant.weight / wanted if wanted else 1.0,
+            is_worked=is_worked,
         )
         for one in found
     }
@@ -196,7 +183,9 @@ def _weights(found: Collection[TenantFigures], lately: Mapping[int, _Done]) -> i
     return sum(weights.values())
 
 
-def _sharers(tenant_id: int, rows: Mapping[int, Row], lately: Mapping[int, _Done]) -> list[Sharer]:
+def _sharers(
+    tenant_id: int, rows: Mapping[int, Row], lately: Mapping[int, _Done], all_running: int
+) -> list[Sharer]:
     weights = _weights([row.figures for row in rows.values()], lately)
     ended = sum(done.ended for done in lately.values())
     run_seconds = sum(done.run_seconds for done in lately.values())
@@ -205,7 +194,6 @@ def _sharers(tenant_id: int, rows: Mapping[int, Row], lately: Mapping[int, _Done
         done = lately.get(pk, _Done(row.tenant.weight))
         if not (pk == tenant_id or done.ended or row.running or row.ready):
             continue
-        all_running = round(row.running / row.share) if row.share else 0
         sharers.append(
             Sharer(
                 row=row,

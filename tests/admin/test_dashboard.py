@@ -206,6 +206,17 @@ def test_who_has_more_than_its_share_while_others_wait_is_named(
     assert texts() == ["Has more than its share of what runs while others wait: tenant-a."]
 
 
+def test_nobody_has_more_than_its_share_of_what_dead_workers_held(
+    tenant_a: Tenant, tenant_b: Tenant
+) -> None:
+    dead = worker(slots=8, seen=ago(minutes=2))
+    put(tenant_a, 8)
+    take(8, worker=dead.pk, now=ago(seconds=1))
+    put(tenant_b, 2, now=ago(seconds=30))
+    assert texts()[0] == "No worker is alive. 2 ready tasks with nobody to run them."
+    assert "share" not in " ".join(texts())
+
+
 def test_its_weight_is_what_a_share_is_measured_by(tenant_a: Tenant, tenant_b: Tenant) -> None:
     worker(slots=8)
     Tenant.objects.filter(pk=tenant_a.pk).update(weight=9)

@@ -12,7 +12,7 @@ from scheduling.ledger.values import Fail, Failure, Succeed
 from scheduling.models import OperatorAction, Pause
 from tenants.models import Tenant
 from tests.admin.conftest import SignIn
-from tests.admin.kit import ago, bury, put, text_of
+from tests.admin.kit import ago, bury, put, text_of, worker
 from tests.ledger.kit import say, take
 
 pytestmark = pytest.mark.ledger
@@ -44,6 +44,16 @@ def test_a_tenant_with_all_that_runs_starves_who_waits(tenant_a: Tenant, tenant_
         of(tenant_b).verdict
         == "It waits, with less than its weight is worth, while tenant-a has more."
     )
+
+
+def test_without_a_worker_alive_nobody_starves_anybody(tenant_a: Tenant, tenant_b: Tenant) -> None:
+    dead = worker(seen=ago(minutes=2))
+    put(tenant_a, 8)
+    take(8, worker=dead.pk, now=ago(seconds=1))
+    put(tenant_b, 1, now=ago(minutes=1))
+    assert of(tenant_a).verdict == ""
+    assert of(tenant_b).verdict == "It waits: no worker is alive."
+    assert not [one for one in of(tenant_b).sharers if one.is_starved]
 
 
 def test_a_tenant_at_its_cap_waits_for_itself(tenant_a: Tenant) -> None:
@@ -87,7 +97,7 @@ def test_the_page_takes_few_queries(
     take(2, now=ago(seconds=1))
     ledger.pause(tenant=tenant_a, queue="mail", by="ana")
     client.get(address(tenant_a))  # a process asks for content types once
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(16):
         page = client.get(f"{address(tenant_a)}?period=day")
     assert "Who gets what" in text_of(page)
 
