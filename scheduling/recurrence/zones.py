@@ -30,6 +30,11 @@ def named(name: str) -> ZoneInfo:
     return ZoneInfo(spelled)
 
 
+def names() -> list[str]:
+    """Of every zone there is."""
+    return sorted(_spellings().values())
+
+
 @lru_cache(maxsize=1)
 def _spellings() -> dict[str, str]:
     names = available_timezones() - _MEANS_SOMETHING_ELSE_ELSEWHERE

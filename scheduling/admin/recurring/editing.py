@@ -2,7 +2,6 @@
 
 from typing import Any
 from uuid import UUID
-from zoneinfo import available_timezones
 
 from django.contrib import messages
 from django.db import transaction
@@ -22,6 +21,7 @@ from scheduling.declaring import registry
 from scheduling.errors import Changed, NameTaken, TooManyRecurring
 from scheduling.ledger.recurring.form import EDITABLE
 from scheduling.models import RecurringTask
+from scheduling.recurrence import zones
 from tenants.forms import known_tenants
 from tenants.models import Tenant
 
@@ -125,7 +125,7 @@ def _form_page(
         "row": row,
         "known_tenants": known_tenants(),
         "known_tasks": registry.names(),
-        "known_zones": sorted(available_timezones()),
+        "known_zones": zones.names(),
         **preview_of(_rule_of(form)),
     }
     if meanwhile:
