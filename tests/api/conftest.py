@@ -1,6 +1,7 @@
 """Callers of the API, each with a token of its own."""
 
 import pytest
+from pytest_django import Settings
 
 from scheduling.ledger import allowance
 from tenants.models import ApiToken, Tenant
@@ -11,6 +12,11 @@ from tests.api.kit import Api
 def nothing_is_remembered() -> None:
     """Tenants of different tests share their ids."""
     allowance.forget()
+
+
+@pytest.fixture
+def remote_queues(settings: Settings) -> None:
+    settings.RENTROLL = settings.RENTROLL | {"REMOTE_QUEUES": ["films", "thumbnails"]}
 
 
 @pytest.fixture

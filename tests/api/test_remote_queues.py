@@ -3,17 +3,15 @@
 from typing import Any
 
 import pytest
-from pytest_django import Settings
 
 from scheduling.declaring import registry
 from tests.api.kit import Api, faults
 
-pytestmark = [pytest.mark.django_db, pytest.mark.ledger]
-
-
-@pytest.fixture(autouse=True)
-def remote_queues(settings: Settings) -> None:
-    settings.RENTROLL = settings.RENTROLL | {"REMOTE_QUEUES": ["films"]}
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.ledger,
+    pytest.mark.usefixtures("remote_queues"),
+]
 
 
 def enqueue(api: Api, key: str | None = None, **body: Any) -> Any:
