@@ -16,7 +16,6 @@ when their client hangs up, and all together when the process is to stop.
 """
 
 import errno
-import json
 import selectors
 import socket
 import struct
@@ -27,14 +26,13 @@ from threading import Event, local
 from typing import Any
 from urllib.parse import parse_qs
 
+from gunicorn import util  # type: ignore[import-untyped]  # no stubs
 from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped]  # no stubs
 
-from config.headers import HEADERS
 from config.places import Places
+from config.refusals import refuse_unread, turn_away
 from config.settings import env
 from scheduling import clock
-from scheduling.api.v1 import coming_back
-from scheduling.api.v1.kinds import Kind
 from scheduling.api.v1.waiting import LETS_WAIT, is_there
 
 SECONDS_TO_SEND = env.float("WEB_SECONDS_TO_SEND", default=20)
@@ -74,7 +72,8 @@ BRIEFLY = 0.05
 KNOWN_FOR = 1.0
 TURNED_AWAY = "/v1/tasks"
 """Where floods come in."""
-RETRY_AFTER = 1
+
+util.write_error = refuse_unread  # gunicorn asks nobody else what to write
 
 
 class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
@@ -236,24 +235,3 @@ def may_be_of_a_flood(req: Any) -> bool:
     """Who would wait asks once in many seconds, and told to come back, would only ask more often."""
     would_wait = req.method == "GET" and "wait" in parse_qs(req.query)
     return req.path.startswith(TURNED_AWAY) and not would_wait
-
-
-def turn_away(environ: dict[str, Any], start_response: Any) -> list[bytes]:
-    """A problem as the API would put it, without asking the API."""
-    kind = Kind.UNAVAILABLE
-    members = {
-        "type": f"/problems/{kind.slug}",
-        "title": kind.title,
-        "status": kind.status,
-        "detail": "More requests wait than can be answered in time. Nothing was changed; try again.",
-        "instance": environ["PATH_INFO"],
-    }
-    body = json.dumps(members).encode()
-    headers = [
-        ("Content-Type", "application/problem+json"),
-        ("Content-Length", str(len(body))),
-        *coming_back.in_trouble(RETRY_AFTER).items(),
-        *HEADERS.items(),
-    ]
-    start_response("503 Service Unavailable", headers)
-    return [body]

@@ -1,12 +1,15 @@
 """Who has stood in line for too long is turned away, and only who asks for tasks."""
 
 import json
+from http.client import HTTPResponse
+from socket import socketpair
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from gunicorn.http import parser  # type: ignore[import-untyped]  # no stubs
+from gunicorn.http import errors, parser  # type: ignore[import-untyped]  # no stubs
 
+from config.refusals import turn_away
 from config.web_worker import (
     BRIEFLY,
     KNOWN_FOR,
@@ -14,7 +17,6 @@ from config.web_worker import (
     READ_PAST,
     SECONDS_IN_LINE,
     WebWorker,
-    turn_away,
 )
 
 LONG = 2 * BRIEFLY
@@ -119,6 +121,34 @@ def test_the_answer_is_a_problem_like_any_other() -> None:
     assert given["RateLimit"] == '"capacity";r=0;t=1'
     assert "default-src 'none'" in given["Content-Security-Policy"]
     assert json.loads(body).keys() == {"type", "title", "status", "detail", "instance"}
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "title", "detail"),
+    [
+        (errors.InvalidRequestLine("<b>"), 400, "Bad Request", "Invalid Request Line"),
+        (errors.LimitRequestLine(9000, 8190), 414, "URI Too Long", "Request Line is too large"),
+        (RuntimeError("of ours"), 500, "Internal Server Error", "Internal Server Error"),
+    ],
+    ids=["no request line", "too long", "a fault"],
+)
+def test_a_request_that_cannot_be_read_is_refused_with_a_problem_too(
+    error: Exception, status: int, title: str, detail: str
+) -> None:
+    worker: Any = WebWorker.__new__(WebWorker)
+    worker.log = SimpleNamespace(warning=str, exception=str)
+    client, server = socketpair()
+    with client:
+        with server:
+            worker.handle_error(None, server, ("192.0.2.7", 4711), error)
+        answer = HTTPResponse(client)
+        answer.begin()
+        told = json.loads(answer.read())
+    assert (answer.status, answer.reason) == (status, title)
+    assert answer.getheader("Content-Type") == "application/problem+json"
+    assert "default-src 'none'" in (answer.getheader("Content-Security-Policy") or "")
+    assert (told["type"], told["title"], told["status"]) == ("about:blank", title, status)
+    assert told["detail"].startswith(detail)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Every kind of problem the API answers with. Clients rely on the slugs and statuses: they never change."""
 
 from enum import Enum
+from typing import Any
 
 
 class Kind(Enum):
@@ -41,3 +42,13 @@ class Kind(Enum):
     @property
     def slug(self) -> str:
         return self.name.lower().replace("_", "-")
+
+    def members(self, detail: str, instance: str) -> dict[str, Any]:
+        """Of one problem of this kind (RFC 9457): what happened this time, and to the request for which address."""
+        return {
+            "type": f"/problems/{self.slug}",
+            "title": self.title,
+            "status": self.status,
+            "detail": detail,
+            "instance": instance,
+        }

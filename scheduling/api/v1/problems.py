@@ -42,14 +42,7 @@ class Problem:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def members(self, path: str) -> dict[str, Any]:
-        return {
-            "type": f"/problems/{self.kind.slug}",
-            "title": self.kind.title,
-            "status": self.kind.status,
-            "detail": self.detail,
-            "instance": escape_uri_path(path),
-            **self.extra,
-        }
+        return {**self.kind.members(self.detail, escape_uri_path(path)), **self.extra}
 
 
 class Refused(Exception):
