@@ -32,7 +32,7 @@ class TenantAdmin(_TenantAdmin):
     list_per_page = 50
     formfield_overrides: ClassVar = {models.DurationField: {"form_class": DurationField}}
     fieldsets: ClassVar = [
-        (None, {"fields": ["slug", "name"]}),
+        ("Tenant", {"fields": ["slug", "name"]}),
         ("Dispatch", {"fields": ["weight", "max_in_flight"]}),
         ("Intake", {"fields": ["max_queued", "rate_per_second", "rate_burst"]}),
         ("History", {"fields": ["retention"]}),

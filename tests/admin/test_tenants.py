@@ -26,6 +26,22 @@ def change(client: Client, tenant: Tenant, **fields: str) -> str:
     return text_of(answer)
 
 
+def test_the_list_shows_what_is_used_of_the_limits(
+    operator: Client, tenant_a: Tenant, tenant_b: Tenant
+) -> None:
+    Tenant.objects.filter(pk=tenant_b.pk).update(max_in_flight=None, max_queued=None)
+    put(tenant_a, 3)
+    take(2)
+    shown = text_of(operator.get(TENANTS))
+    assert "tenant-a Tenant A 1 2 of 100 3 of 10,000 " in shown
+    assert "tenant-b Tenant B 1 0 of any number 0 of any number " in shown
+
+
+def test_who_may_not_see_tasks_is_shown_the_limits_alone(sign_in: SignIn, tenant_a: Tenant) -> None:
+    put(tenant_a)
+    assert "tenant-a Tenant A 1 100 10,000 " in text_of(sign_in("view_tenant").get(TENANTS))
+
+
 def test_limits_can_be_changed_and_the_change_is_recorded(
     operator: Client, tenant_a: Tenant
 ) -> None:
