@@ -145,12 +145,6 @@ TOKENS_WITH_PREFIX = """
 
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
-    def usable(self, now: datetime) -> "ApiTokenQuerySet":
-        """Neither revoked nor expired at that instant."""
-        return self.filter(revoked_at__isnull=True).filter(
-            Q(expires_at__isnull=True) | Q(expires_at__gt=now)
-        )
-
     def with_secret(self, secret: str) -> "ApiToken | None":
         """The token that opens with that secret, usable or not. Found by prefix, told by its digest.
 

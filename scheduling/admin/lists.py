@@ -141,7 +141,7 @@ class PageAdmin(ReadOnlyAdmin[M]):
 
     def about(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
         """What the page says. Http404 when there is no such row."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has a page, and nothing to say on it.")
 
 
 def parameters(item: Any) -> Sequence[str]:

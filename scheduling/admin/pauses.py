@@ -22,6 +22,7 @@ from scheduling.audit import Actor
 from scheduling.counts import counted
 from scheduling.ledger.values import Receipt
 from scheduling.models import Lane, OperatorAction, Pause
+from scheduling.options import REASON_LENGTH_MAX
 from tenants.forms import DurationField, TenantField, known_tenants
 from tenants.models import Tenant
 
@@ -44,7 +45,9 @@ class PauseForm(forms.Form):
     name = forms.CharField(
         required=False, max_length=200, label="Task name", help_text="Empty: all tasks."
     )
-    reason = forms.CharField(max_length=500, help_text="Whoever is on call next will read it.")
+    reason = forms.CharField(
+        max_length=REASON_LENGTH_MAX, help_text="Whoever is on call next will read it."
+    )
     duration = DurationField(
         required=False, label="For", help_text="Such as 10m or 2h. Empty: until it is resumed."
     )
@@ -93,7 +96,7 @@ def _form_page(request: HttpRequest, form: PauseForm) -> TemplateResponse:
 def _question(request: HttpRequest, form: PauseForm) -> TemplateResponse:
     scope = _scope(form.cleaned_data)
     context = console.each_context(request) | {
-        "title": f"Pause {in_words(**scope)}?",
+        "title": f"Pause {Pause(**scope).covers}?",
         "form": form,
         "standing": ledger.control(**scope),
     }
@@ -122,7 +125,7 @@ def record(by: Actor, verb: str, scope: Scope, receipt: Receipt, reason: str = "
     audit.record(
         by,
         verb,
-        in_words(**scope),
+        Pause(**scope).covers,
         tenant=scope["tenant"],
         reason=reason,
         done=1,
@@ -132,12 +135,6 @@ def record(by: Actor, verb: str, scope: Scope, receipt: Receipt, reason: str = "
 
 def _scope(asked: dict[str, Any]) -> Scope:
     return Scope(tenant=asked["tenant"], queue=asked["queue"], name=asked["name"])
-
-
-def in_words(tenant: Tenant | None, queue: str, name: str) -> str:
-    """What a scope covers: `everything`, or `tenant acme, queue mail`."""
-    parts = {"tenant": tenant and tenant.slug, "queue": queue, "task": name}
-    return ", ".join(f"{part} {value}" for part, value in parts.items() if value) or "everything"
 
 
 def said(receipt: Receipt) -> str:

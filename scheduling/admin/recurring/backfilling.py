@@ -54,9 +54,8 @@ def backfill_view(request: HttpRequest, pk: UUID) -> HttpResponse:
     would = _would(form, row) if form.is_valid() else None
     if request.method != "POST" or would is None:
         return _page(request, row, form, would)
-    reason = request.POST.get("reason", "").replace("\x00", "")[:500]
     try:
-        said = _backfill(request, row, form, reason)
+        said = _backfill(request, row, form)
     except RentrollError as error:
         form.add_error(None, str(error))
         return _page(request, row, form, would)
@@ -82,8 +81,8 @@ def _would(form: RangeForm, row: RecurringTask) -> Backfilled | None:
     return None
 
 
-def _backfill(request: HttpRequest, row: RecurringTask, form: RangeForm, reason: str) -> str:
-    asked = form.cleaned_data
+def _backfill(request: HttpRequest, row: RecurringTask, form: RangeForm) -> str:
+    asked, reason = form.cleaned_data, request.POST.get("reason", "")
     note = f"{exact(asked['start'])} to {exact(asked['end'])}"
 
     def on_record(missing: Sequence[datetime]) -> None:
