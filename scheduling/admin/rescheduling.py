@@ -17,7 +17,7 @@ from scheduling.admin.operations import Operation, put_on_record, rescheduled
 from scheduling.admin.site import console
 from scheduling.instants import FURTHEST
 from scheduling.models import Task
-from scheduling.options import PRIORITY_MAX, PRIORITY_MIN
+from scheduling.options import PRIORITY_MAX, PRIORITY_MIN, REASON_LENGTH_MAX
 
 TO_THE_SECOND = "%Y-%m-%dT%H:%M:%S"
 
@@ -34,7 +34,9 @@ class RescheduleForm(forms.Form):
         max_value=PRIORITY_MAX,
         help_text=f"{PRIORITY_MIN} to {PRIORITY_MAX}; higher goes first in its lane.",
     )
-    reason = forms.CharField(max_length=500, required=False, help_text="For the record.")
+    reason = forms.CharField(
+        max_length=REASON_LENGTH_MAX, required=False, help_text="For the record."
+    )
 
     def clean_due_at(self) -> datetime:
         due_at: datetime = self.cleaned_data["due_at"]

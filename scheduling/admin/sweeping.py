@@ -19,6 +19,7 @@ from scheduling.admin.audit import operator
 from scheduling.admin.operations import Operation, allowed
 from scheduling.admin.site import console
 from scheduling.models import Sweep, WorkerProcess
+from scheduling.options import REASON_LENGTH_MAX
 
 if TYPE_CHECKING:
     from scheduling.admin.deadletters import DeadLetterAdmin
@@ -28,7 +29,9 @@ MOST_PER_SECOND = 1000
 
 
 class SweepForm(forms.Form):
-    reason = forms.CharField(max_length=500, required=False, help_text="For the record.")
+    reason = forms.CharField(
+        max_length=REASON_LENGTH_MAX, required=False, help_text="For the record."
+    )
     per_second = forms.FloatField(
         label="At most per second",
         required=False,

@@ -134,6 +134,10 @@ class ApiView(JsonView):
         """The body of the request. Raises what `body.json_object` does."""
         return body.json_object(self.request._request)
 
+    def json_object_if_any(self) -> dict[str, Any]:
+        """The same, and empty when nothing was sent."""
+        return body.json_object(self.request._request, needed=False)
+
     def query(self) -> dict[str, str]:
         """What the query says. Raises InvalidTask for what it says twice: only one of them could count."""
         said = self.request._request.GET
@@ -141,10 +145,6 @@ class ApiView(JsonView):
         if twice:
             raise InvalidTask(dict.fromkeys(twice, "is there more than once"))
         return said.dict()
-
-    def json_object_if_any(self) -> dict[str, Any]:
-        """The same, and empty when nothing was sent."""
-        return body.json_object(self.request._request, needed=False)
 
     def record(self, verb: str, what: str, **told: Any) -> OperatorAction:
         """Put on record what the caller does, as `audit.record`, in the transaction in which it is done."""

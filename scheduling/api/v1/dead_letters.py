@@ -39,7 +39,7 @@ LOOKUPS = {
 
 
 @dataclass(slots=True)
-class Sweep:
+class Tally:
     """What one request did."""
 
     done: int = 0
@@ -68,15 +68,15 @@ class DeadLettersView(ApiView, ABC):
         letters = self.letters(asked)
         if asked["preview"]:
             return Response(self.preview(letters))
-        sweep = self.sweep(letters, asked)
-        if sweep.full and not sweep.done:
-            raise next(iter(sweep.full.values()))
+        tally = self.work_through(letters, asked)
+        if tally.full and not tally.done:
+            raise next(iter(tally.full.values()))
         following = None
-        if "filter" in asked and not sweep.is_over:
+        if "filter" in asked and not tally.is_over:
             # Those that die anew meanwhile are not met again, however often the client goes on.
             following = {**body, "filter": {"finished_before": until, **body["filter"]}}
-        full = sorted(sweep.slugs[tenant_id] for tenant_id in sweep.full)
-        return Response({"done": sweep.done, "next": following, "full": full})
+        full = sorted(tally.slugs[tenant_id] for tenant_id in tally.full)
+        return Response({"done": tally.done, "next": following, "full": full})
 
     def letters(self, asked: Mapping[str, Any]) -> TaskQuerySet:
         """Those that are meant, as far as the caller may touch them, in the order of their index."""
@@ -99,29 +99,29 @@ class DeadLettersView(ApiView, ABC):
             ],
         }
 
-    def sweep(self, letters: TaskQuerySet, asked: Mapping[str, Any]) -> Sweep:
+    def work_through(self, letters: TaskQuerySet, asked: Mapping[str, Any]) -> Tally:
         """Work off as many as are asked for, past tenants that have no room."""
-        sweep, limit = Sweep(), asked.get("limit", LARGEST_BATCH)
+        tally, limit = Tally(), asked.get("limit", LARGEST_BATCH)
         letters = letters.select_related(None).select_related("tenant").only("tenant__slug")
         for _ in range(LOOKS):
-            batch = list(sweep.left_of(letters)[: limit - sweep.done])
-            sweep.slugs |= {task.tenant_id: task.tenant.slug for task in batch}
+            batch = list(tally.left_of(letters)[: limit - tally.done])
+            tally.slugs |= {task.tenant_id: task.tenant.slug for task in batch}
             if batch:
-                self.step(sweep, batch, asked)
-            if sweep.done >= limit or not batch:
+                self.step(tally, batch, asked)
+            if tally.done >= limit or not batch:
                 break
-        sweep.is_over = not sweep.left_of(letters).exists()
-        return sweep
+        tally.is_over = not tally.left_of(letters).exists()
+        return tally
 
-    def step(self, sweep: Sweep, batch: Sequence[Task], asked: Mapping[str, Any]) -> None:
+    def step(self, tally: Tally, batch: Sequence[Task], asked: Mapping[str, Any]) -> None:
         """One transaction, with its part of what is put on record."""
         with transaction.atomic():
-            done = self.work_off(batch, sweep.full)
+            done = self.work_off(batch, tally.full)
             count = {"done": done, "refused": len(batch) - done}
-            if sweep.action:
-                audit.add(sweep.action, **count)
+            if tally.action:
+                audit.add(tally.action, **count)
             else:
-                sweep.action = self.record(
+                tally.action = self.record(
                     self.verb,
                     in_words(asked),
                     tenant=tenant_meant(self.caller, asked.get("filter", {}).get("tenant")),
@@ -129,7 +129,7 @@ class DeadLettersView(ApiView, ABC):
                     reason=asked["reason"],
                     **count,
                 )
-        sweep.done += done
+        tally.done += done
 
     @abstractmethod
     def work_off(self, batch: Sequence[Task], full: dict[int, ledger.Full]) -> int:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from rest_framework import serializers
 
-from scheduling.api.v1.serializers import Number, Strict, Text, Truth, Whole
+from scheduling.api.v1.serializers import Id, Number, Strict, Text, Truth, Whole
 from scheduling.ledger.progress import NOTE_LIMIT, Progress
 from scheduling.payload import clean_text
 from scheduling.states import Outcome
@@ -35,14 +35,6 @@ BELONGS_TO = {
 
 IN_WORDS = ("error", "progress")
 """What of a lease has texts that are escaped."""
-
-
-class Id(serializers.Field[UUID, str, str, Any]):
-    def to_internal_value(self, data: Any) -> UUID:
-        try:
-            return UUID(data if isinstance(data, str) else "")
-        except ValueError as error:
-            raise serializers.ValidationError("Must be a UUID.") from error
 
 
 class Escaped(Text):

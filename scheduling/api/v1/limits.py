@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from scheduling.api.v1.base import ApiView
+from scheduling.api.v1.pagination import further_on
 from scheduling.api.v1.serializers import LimitsFilter, QueuesFilter, parsed
 from scheduling.api.v1.tenancy import owner_meant
 from scheduling.ledger import allowance, dialects, kill_switch
@@ -58,9 +59,7 @@ class QueuesView(ApiView):
         shown = found[:QUEUES_PER_PAGE]
         following = None
         if len(found) > len(shown):
-            query = request._request.GET.copy()
-            query["after"] = shown[-1].queue
-            following = f"{request.path}?{query.urlencode()}"
+            following = further_on(request._request, "after", shown[-1].queue)
         return Response({"queues": described(shown, tenant), "next": following})
 
 

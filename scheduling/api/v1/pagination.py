@@ -3,8 +3,8 @@
 from django.http import HttpRequest
 
 
-def further_on(request: HttpRequest, cursor: str) -> str:
-    """The address of the same list from a cursor on."""
+def further_on(request: HttpRequest, name: str, value: str) -> str:
+    """The address of the same list from there on, as a parameter of its query says it."""
     query = request.GET.copy()
-    query["cursor"] = cursor
+    query[name] = value
     return f"{request.path}?{query.urlencode()}"

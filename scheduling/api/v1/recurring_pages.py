@@ -24,7 +24,7 @@ class Page(Generic[Row]):
     cursor: str | None
 
     def next_address(self, request: HttpRequest) -> str | None:
-        return None if self.cursor is None else further_on(request, self.cursor)
+        return None if self.cursor is None else further_on(request, "cursor", self.cursor)
 
 
 def recurring_page(

@@ -7,9 +7,9 @@ from rest_framework import serializers
 from scheduling.api.v1.serializers import (
     LARGEST_PAGE,
     PAGE,
+    Id,
     Instant,
     Strict,
-    TaskId,
     Text,
     Truth,
     Whole,
@@ -29,7 +29,7 @@ class RecurringFilter(Strict):
     tenant = Text(max_length=64, required=False)
     name = Text(max_length=200, required=False)
     task_name = Text(max_length=200, required=False)
-    cursor = TaskId(required=False)
+    cursor = Id(required=False)
     limit = serializers.IntegerField(min_value=1, max_value=LARGEST_PAGE, default=PAGE)
 
 

@@ -9,17 +9,16 @@ from uuid import UUID
 
 from rest_framework import serializers
 
-from scheduling import enqueueing
 from scheduling.api.v1.until_over import SECONDS_MAX
 from scheduling.errors import InvalidTask
+from scheduling.instants import parse_instant
 from scheduling.lists.narrowing import STATES
-from scheduling.options import LABEL_LENGTH_MAX
+from scheduling.options import LABEL_LENGTH_MAX, REASON_LENGTH_MAX
 from scheduling.states import DeadReason
 
 PAGE = 50
 LARGEST_PAGE = 200
 LARGEST_BATCH = 1000
-REASON_LENGTH_MAX = 500
 LONGEST_PAUSE_SECONDS = 366 * 24 * 3600
 
 
@@ -90,17 +89,17 @@ class Instant(serializers.Field[Any, str, str, Any]):
 
     def to_internal_value(self, data: Any) -> Any:
         try:
-            return enqueueing.parse_instant(Text().to_internal_value(data))
+            return parse_instant(Text().to_internal_value(data))
         except InvalidTask as error:
             raise serializers.ValidationError(list(error.errors.values())) from error
 
 
-class TaskId(serializers.Field[Any, str, str, Any]):
+class Id(serializers.Field[UUID, str, str, Any]):
     def to_internal_value(self, data: Any) -> UUID:
         try:
-            return UUID(Text().to_internal_value(data))
+            return UUID(data if isinstance(data, str) else "")
         except ValueError as error:
-            raise serializers.ValidationError("This is no id of a task.") from error
+            raise serializers.ValidationError("Must be a UUID.") from error
 
 
 class Covering(Strict):
@@ -144,7 +143,7 @@ class TaskFilter(Strict):
     created_before = Instant(required=False)
     finished_after = Instant(required=False)
     finished_before = Instant(required=False)
-    cursor = TaskId(required=False)
+    cursor = Id(required=False)
     limit = serializers.IntegerField(min_value=1, max_value=LARGEST_PAGE, default=PAGE)
 
 
@@ -164,9 +163,7 @@ class DeadLetterFilter(Strict):
 class DeadLetters(Why):
     """Dead letters by the many, and whether they are only to be shown."""
 
-    ids = serializers.ListField(
-        child=TaskId(), min_length=1, max_length=LARGEST_BATCH, required=False
-    )
+    ids = serializers.ListField(child=Id(), min_length=1, max_length=LARGEST_BATCH, required=False)
     filter = DeadLetterFilter(required=False)
     limit = Whole(min_value=1, max_value=LARGEST_BATCH, required=False)
     preview = Truth(default=False)

@@ -64,7 +64,7 @@ class TasksView(ApiView):
         found = page(wanted.step, cursor=cursor, limit=limit)
         shown = [summary(task, caller=self.caller, now=now) for task in found.tasks]
         cursor = found.next_cursor
-        following = further_on(request._request, str(cursor)) if cursor else None
+        following = further_on(request._request, "cursor", str(cursor)) if cursor else None
         return Response({"tasks": shown, "next": following})
 
 

@@ -13,11 +13,9 @@ from django.db import transaction
 from scheduling import audit, ledger
 from scheduling.ledger import Receipt
 from scheduling.ledger.control import scope_of
-from scheduling.options import faults
+from scheduling.options import REASON_LENGTH_MAX, faults
 from scheduling.payload import clean_text
 from tenants.management.plain import TellingCommand, Wrong, duration, tenant_called, truth
-
-REASON_LENGTH_MAX = 500
 
 
 class Command(TellingCommand):
