@@ -8,6 +8,7 @@ from django.core.management.base import CommandParser
 
 from scheduling import audit, clock, ledger, sweeps
 from scheduling.conf import conf
+from scheduling.counts import counted
 from tenants.management.plain import TellingCommand, duration
 from tenants.models import Tenant
 
@@ -39,7 +40,7 @@ class Command(TellingCommand):
             for count in now_and_then(running_totals(tenant, keep)):
                 pruned[tenant.slug] = count
                 if tells:
-                    self.stdout.write(f"{tenant}: {count} tasks pruned")
+                    self.stdout.write(f"{tenant}: {counted(count, 'task')} pruned")
             while ledger.prune_ticks(tenant, keep=keep):
                 pass
         before = clock.now() - keep
