@@ -199,10 +199,16 @@ def _new_redis(folder: Path) -> Iterator[str]:
     port = free_port()
     command = [program, "--bind", "127.0.0.1", "--port", str(port), "--dir", str(folder)]
     command += ["--save", "", "--appendonly", "yes", "--appendfsync", "always"]
-    with (folder / "redis.log").open("wb") as log:
+    told = folder / "redis.log"
+    with told.open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+
+    def check() -> None:
+        if process.poll() is not None:
+            raise ProgramFailed(f"redis-server ended:\n{told.read_text()}")
+
     try:
-        wait_for_port(port, process.poll)
+        wait_for_port(port, check)
         yield f"redis://127.0.0.1:{port}/0"
     finally:
         process.terminate()
