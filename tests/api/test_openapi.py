@@ -112,6 +112,7 @@ AROUND: dict[str, list[tuple[str, int]]] = {
 """The paths that chains keep to, and what they reach there: among all of them, which links they follow is chance."""
 
 
+@pytest.mark.timeout(180)  # hundreds of requests
 @pytest.mark.parametrize("paths", AROUND)
 def test_chains_of_requests_along_the_links_hold_too(paths: str) -> None:
     reached: Counter[tuple[str, int]] = Counter()
