@@ -16,8 +16,13 @@ from tests import emptying
 from tests.installation import Installation, empty_postgres
 
 if settings.DATABASES["default"]["ENGINE"] != "scheduling.sqlite":
-    # What knows of no database is tested once.
-    collect_ignore_glob = ["scheduling/test_*.py", "benchmarks/test_*.py", "test_docs.py"]
+    # What knows of no database, or only of SQLite, is tested once.
+    collect_ignore_glob = [
+        "scheduling/test_*.py",
+        "benchmarks/test_*.py",
+        "test_docs.py",
+        "test_tutorial.py",
+    ]
 
 
 @pytest.fixture(scope="session")

@@ -147,8 +147,9 @@ def test_each_generation_writes_to_a_place_of_its_own() -> None:
     assert FENCING["store"][key] == "report march"
 
 
-def test_guide_to_recurring_tasks_shows_what_rules_do() -> None:
-    page = DOCS / "recurring.md"
+@pytest.mark.parametrize("name", ["explanation/fairness.md", "recurring.md"])
+def test_sessions_say_what_they_are_shown_to_say(name: str) -> None:
+    page = DOCS / name
     session = "\n".join(re.findall(r"```pycon\n(.*?)```", page.read_text(), re.DOTALL))
     shown = doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0)
     results = doctest.DocTestRunner().run(shown)
