@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from config import databases, settings
+from config import databases, forks, settings
 
 bind = f"{settings.BIND}:{settings.PORT}"
 worker_class = "config.web_worker.WebWorker"
@@ -43,6 +43,14 @@ WAIT_SECONDS = settings.env.float("WEB_WAIT_SECONDS", default=0.5)
 
 Unit: seconds.
 """
+
+
+def on_starting(_: object) -> None:
+    forks.watch()
+
+
+def pre_fork(_: object, worker: object) -> None:
+    forks.hold_back()
 
 
 def when_ready(_: object) -> None:

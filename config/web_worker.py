@@ -29,6 +29,7 @@ from urllib.parse import parse_qs
 from gunicorn import util  # type: ignore[import-untyped]  # no stubs
 from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped]  # no stubs
 
+from config import forks
 from config.places import Places
 from config.refusals import refuse_unread, turn_away
 from config.settings import env
@@ -104,6 +105,10 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
         finally:
             self._end_waits()
             self.tpool.shutdown()
+
+    def init_signals(self) -> None:
+        super().init_signals()
+        forks.let_through()
 
     def load_wsgi(self) -> None:
         super().load_wsgi()
