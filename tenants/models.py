@@ -14,6 +14,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import DatabaseError, connections, models
 from django.db.models import F, Q
 
+from scheduling import clock
 from scheduling.conf import conf
 from tenants.prepared import prepared
 from tenants.sign_in import SignInTries
@@ -32,6 +33,9 @@ MOST_PER_SECOND = 1_000_000_000
 """Beyond this a rate is no limit any more, and cannot be reckoned with."""
 
 USE_NOTED_EVERY = timedelta(minutes=1)
+TOLD_EVERY = 10.0
+"""Seconds between two lines about uses that could not be noted."""
+_tell_unnoted_at = 0.0
 
 logger = logging.getLogger(__name__)
 
@@ -231,8 +235,16 @@ class ApiToken(models.Model):
         unnoted = Q(last_used_at=self.last_used_at)  # of many requests at once, one writes
         try:
             ApiToken.objects.filter(unnoted, pk=self.pk).update(last_used_at=now)
-        except DatabaseError:
-            logger.warning("The use of token %s could not be noted.", self.prefix, exc_info=True)
+        except DatabaseError as error:
+            _tell_unnoted(self.prefix, error)
+
+
+def _tell_unnoted(prefix: str, cause: Exception) -> None:
+    """Now and then: every request may run into it, for as long as the ledger takes no writes."""
+    global _tell_unnoted_at
+    if clock.monotonic() >= _tell_unnoted_at:
+        _tell_unnoted_at = clock.monotonic() + TOLD_EVERY
+        logger.warning("The use of token %s could not be noted.", prefix, exc_info=cause)
 
 
 def digest_of(secret: str) -> str:

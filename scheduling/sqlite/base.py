@@ -4,7 +4,8 @@ import datetime
 import decimal
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from types import TracebackType
 from typing import Any
 
 import pysqlite3
@@ -13,11 +14,13 @@ from django.db.backends.sqlite3 import base
 from django.db.backends.sqlite3._functions import register as register_functions
 from django.db.backends.sqlite3.features import DatabaseFeatures as StockFeatures
 from django.db.backends.sqlite3.operations import DatabaseOperations as StockOperations
+from django.db.utils import DatabaseErrorWrapper
 from django.utils.dateparse import parse_date, parse_datetime, parse_time
 
 from scheduling.sqlite.gate import GateTimeout, WriteGate, gate_for
 from scheduling.sqlite.guard import guard_against_the_standard_module, opening
 from scheduling.sqlite.pragmas import PRAGMAS
+from scheduling.sqlite.sealed import SEALED
 
 Database = pysqlite3.dbapi2
 MAX_QUERY_PARAMS = 32_766
@@ -90,6 +93,25 @@ class DatabaseOperations(StockOperations):
         return sql % shown
 
 
+class ErrorWrapper(DatabaseErrorWrapper):
+    """Django's. A sealed ledger is trouble with the database to whoever writes, as one that does not answer is.
+
+    A trigger of SQLite's can only say that a constraint is broken.
+    """
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            return
+        if kind is Database.IntegrityError and str(error).startswith(SEALED):
+            raise OperationalError(str(error)).with_traceback(traceback) from error
+        super().__exit__(kind, error, traceback)
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     Database = Database
     features_class = DatabaseFeatures
@@ -101,6 +123,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     _name: str
     _file: os.stat_result
     """As it was opened. Both are known when there is a gate, so not of a database in memory."""
+
+    @cached_property
+    def wrap_database_errors(self) -> ErrorWrapper:
+        return ErrorWrapper(self)
 
     def get_connection_params(self) -> dict[str, Any]:
         params = super().get_connection_params()

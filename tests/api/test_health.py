@@ -73,7 +73,7 @@ def test_a_database_that_does_not_answer_is_not_ready(monkeypatch: pytest.Monkey
     def gone(*args: object) -> Any:
         raise OperationalError("connection refused")
 
-    monkeypatch.setattr("django.db.models.query.QuerySet.exists", gone)
+    monkeypatch.setattr("django.db.backends.utils.CursorWrapper.execute", gone)
     answer = Api().get("/readyz")
     assert problem(answer) == (503, "unavailable")
     assert "does not answer" in answer.json()["detail"]
