@@ -15,16 +15,15 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread
 
 from tests.pages import DOCS
+from tests.terminals import Server, Shell
 from tests.waiting import until
 
 ROOT = DOCS.parent
@@ -51,14 +50,6 @@ SERVED_AT = re.compile(r"(?:Listening|server) at:? (http://[\d.:]+)")
 WRITTEN = "http://127.0.0.1:8000"
 """Where all pages have it serve. Tests serve where there is room."""
 ANYWHERE = re.compile(r"http://127\.0\.0\.1:\d+")
-PREPARED = """
-set -o errtrace -o pipefail
-trap 'FAILED=1' ERR
-curl() { command curl -sS "$@"; }
-make() { command make -o .venv/.ready-to-run "$@"; }
-exec 2>&1
-"""
-"""`curl` draws no progress where there is no terminal. To `make`, the environment that the tests run in is the clone's."""
 IT_MOVED = """
 for NAME in $(compgen -v); do
     if [[ ${{!NAME}} == {old}* ]]; then declare "$NAME={new}${{!NAME#{old}}}"; fi
@@ -125,8 +116,8 @@ class Walk:
         kept = {name: one for name, one in os.environ.items() if name not in ONLY_FOR_TESTS}
         programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self._environment = {**kept, "PATH": programs, "PYTHONUNBUFFERED": "1", **environment}
-        self._shell = _Shell(folder, self._environment)
-        self._servers: dict[str, _Server] = {}
+        self._shell = Shell(folder, self._environment)
+        self._servers: dict[str, Server] = {}
 
     def follow(self, page: Path) -> None:
         for block in blocks_of(page):
@@ -172,7 +163,7 @@ class Walk:
         if program in self._servers:
             self._servers.pop(program).stop()
         command = re.sub(r"runserver$", "runserver --noreload 0", command)
-        server = self._servers[program] = _Server(command, self._place(), self._environment)
+        server = self._servers[program] = Server(command, self._place(), self._environment)
         server.wait_for(IS_READY[program])
         if served := SERVED_AT.search(server.said):
             self._moved_to(served[1])
@@ -221,78 +212,3 @@ def pattern_of(shown: str) -> re.Pattern[str]:
             for line in shown.splitlines()
         )
     )
-
-
-class _Shell:
-    """One bash for all the commands of a page."""
-
-    END = "-- that was all --"
-
-    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
-        self._bash = subprocess.Popen(
-            ["/bin/bash", "--norc"],
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self._say(PREPARED)
-
-    def type(self, commands: str) -> str:
-        """What they said, once they have ended. AssertionError if one of them failed."""
-        self._say(f"FAILED=0\n{{\n{commands}\n}} </dev/null\necho; echo {self.END} $FAILED\n")
-        said = ""
-        assert self._bash.stdout
-        for line in self._bash.stdout:
-            if line.startswith(self.END):
-                assert line.split()[-1] == "0", f"{commands}\nfailed:\n{said}"
-                return said
-            said += line
-        raise AssertionError(f"{commands}\nended the shell:\n{said}")
-
-    def end(self) -> None:
-        self._bash.communicate("exit\n")
-
-    def _say(self, words: str) -> None:
-        assert self._bash.stdin
-        self._bash.stdin.write(words)
-        self._bash.stdin.flush()
-
-
-class _Server:
-    """A command that goes on until it is stopped, in a terminal of its own."""
-
-    def __init__(self, command: str, folder: Path, environment: Mapping[str, str]) -> None:
-        self.said = ""
-        self._process = subprocess.Popen(
-            ["/bin/bash", "-c", PREPARED + command],
-            cwd=folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        self._listener = Thread(target=self._listen)
-
-    def wait_for(self, signs: Iterable[str]) -> None:
-        """Until it has said all of them."""
-        assert self._process.stdout
-        while any(sign not in self.said for sign in signs):
-            line = self._process.stdout.readline()
-            assert line, f"It ended before it was ready:\n{self.said}"
-            self.said += line
-        self._listener.start()
-
-    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
-        """As Ctrl-C does: everything that runs in that terminal is asked to."""
-        os.killpg(self._process.pid, how)
-        if self._listener.is_alive():
-            self._listener.join()
-        self._process.communicate()
-
-    def _listen(self) -> None:
-        """To its end, or it would wait for a reader."""
-        assert self._process.stdout
-        for line in self._process.stdout:
-            self.said += line
