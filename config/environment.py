@@ -30,7 +30,7 @@ def read(env: environ.Env, name: str, default: Setting) -> Any:
         case Path():
             return Path(env.str(name))
         case tuple():
-            return env.list(name)
+            return [one.strip() for one in env.list(name)]
         case timedelta():
             try:
                 return durations.parse(env.str(name))

@@ -156,8 +156,8 @@ class Settings:
     # Security
 
     FORWARDED_ALLOW_IPS: Sequence[str] = ("127.0.0.1", "::1")
-    """The proxies whose `X-Forwarded-Proto`, and in the console `X-Forwarded-For`, are believed. In a project of yours the
-    first is a matter of its server."""
+    """The proxies, by address or network (`10.0.0.0/16`), whose `X-Forwarded-Proto`, and in the console `X-Forwarded-For`,
+    are believed. `*`: whoever connects. In a project of yours the first is a matter of its server."""
 
 
 DEFAULTS: Mapping[str, Any] = {one.name: one.default for one in fields(Settings)}

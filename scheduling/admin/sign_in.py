@@ -5,6 +5,7 @@ import math
 import secrets
 from collections.abc import Callable
 from datetime import timedelta
+from functools import cache
 
 from django.conf import settings
 from django.contrib.auth.forms import UsernameField
@@ -81,8 +82,20 @@ def client_address(request: HttpRequest) -> str:
 
 
 def is_proxy(address: str) -> bool:
+    """Whether gunicorn believes it as well: FORWARDED_ALLOW_IPS names addresses and networks."""
     trusted = conf().FORWARDED_ALLOW_IPS
-    return "*" in trusted or address in trusted or not address  # a Unix socket has none
+    if "*" in trusted or not address:  # a Unix socket has none
+        return True
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return any(parsed in network for network in networks(tuple(trusted)))
+
+
+@cache
+def networks(trusted: tuple[str, ...]) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    return [ipaddress.ip_network(one) for one in trusted]
 
 
 def one_customer(address: str) -> str:

@@ -8,10 +8,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client, RequestFactory
 from django.urls import reverse
+from gunicorn.config import Config  # type: ignore[import-untyped]  # no stubs
+from gunicorn.http.message import _ip_in_allow_list  # type: ignore[import-untyped]  # no stubs
 from pytest_django import Settings
 
 from scheduling import clock
-from scheduling.admin.sign_in import client_address
+from scheduling.admin.sign_in import client_address, is_proxy
 from tests.admin.kit import Page, text_of
 
 pytestmark = pytest.mark.django_db
@@ -105,6 +107,10 @@ def test_one_address_that_tries_many_accounts_is_slowed_down_and_others_are_not(
         ("127.0.0.1", "198.51.100.1", ["127.0.0.1"], "198.51.100.1"),
         ("127.0.0.1", "203.0.113.9, 198.51.100.1", ["127.0.0.1"], "198.51.100.1"),
         ("127.0.0.1", "203.0.113.9, 10.0.0.2", ["127.0.0.1", "10.0.0.2"], "203.0.113.9"),
+        ("10.0.0.2", "203.0.113.9, 10.0.7.7", ["10.0.0.0/16"], "203.0.113.9"),
+        ("10.1.0.2", "203.0.113.9", ["10.0.0.0/16"], "10.1.0.2"),
+        ("2001:db8::1", "203.0.113.9", ["10.0.0.0/8", "2001:db8::/32"], "203.0.113.9"),
+        ("127.0.0.1", "203.0.113.9, unknown", ["127.0.0.0/8"], "unknown"),
         ("10.0.0.2", "203.0.113.9, 198.51.100.1", ["*"], "198.51.100.1"),
         ("", "198.51.100.1", ["127.0.0.1"], "198.51.100.1"),
         ("2001:db8::1:2:3:4", "", [], "2001:db8::/64"),
@@ -117,3 +123,19 @@ def test_an_address_is_taken_from_proxies_that_are_believed_and_from_nobody_else
     headers = {"X-Forwarded-For": forwarded} if forwarded else {}
     request = RequestFactory().get(LOGIN, headers=headers, REMOTE_ADDR=peer)
     assert client_address(request) == address
+
+
+@pytest.mark.parametrize(
+    "trusted", ["10.0.0.2", "10.0.0.0/16", "10.0.0.0/16, ::1", "*", "10.1.0.0/16"]
+)
+def test_the_console_believes_those_whom_gunicorn_believes(
+    trusted: str, settings: Settings
+) -> None:
+    config = Config()
+    config.set("forwarded_allow_ips", trusted)
+    believed_here = [one.strip() for one in trusted.split(",")]
+    settings.RENTROLL = settings.RENTROLL | {"FORWARDED_ALLOW_IPS": believed_here}
+    believed = _ip_in_allow_list(
+        "10.0.0.2", config.forwarded_allow_ips, config.forwarded_allow_networks()
+    )
+    assert is_proxy("10.0.0.2") == believed == ("10.1" not in trusted)
