@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from config import databases, forks, settings
+from config import databases, forks, settings, web_worker
 
 bind = f"{settings.BIND}:{settings.PORT}"
 worker_class = "config.web_worker.WebWorker"
@@ -22,6 +22,8 @@ Unit: requests.
 worker_connections = (
     settings.RENTROLL["WEB_WAITERS"] + 400
 )  # those of clients that wait, and of all others
+graceful_timeout = round(30 + web_worker.SECONDS_TO_LEAVE)
+"""Seconds from SIGTERM on, of which it still takes requests in the first, and lets them end in the others."""
 preload_app = True
 control_socket_disable = True
 limit_request_line = 8190

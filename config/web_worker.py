@@ -13,9 +13,14 @@ connecting again.
 
 Requests that wait for something to happen hold no thread that answers others (`config/places.py`). They are let go
 when their client hangs up, and all together when the process is to stop.
+
+A process that is asked to stop goes on for a while, in which `/readyz` says that it will: whoever shares requests out
+among several servers notices, and sends no more. Then it hears those that have connected, lets nobody else connect,
+and ends when all have their answers.
 """
 
 import errno
+import select
 import selectors
 import socket
 import struct
@@ -34,6 +39,7 @@ from config.places import Places
 from config.refusals import refuse_unread, turn_away
 from config.settings import env
 from scheduling import clock
+from scheduling.api.leaving import IS_LEAVING
 from scheduling.api.v1.waiting import LETS_WAIT, is_there
 
 SECONDS_TO_SEND = env.float("WEB_SECONDS_TO_SEND", default=20)
@@ -49,6 +55,12 @@ Unit: seconds.
 """
 PATIENCE_OF_WRITES = struct.pack("ll", int(SECONDS_TO_READ), int(SECONDS_TO_READ % 1 * 1_000_000))
 """The same, as the kernel takes it: a timeval."""
+
+SECONDS_TO_LEAVE = env.float("WEB_SECONDS_TO_LEAVE", default=0)
+"""How long a web server that was told to stop still takes requests, for a balancer to notice that `/readyz` answers 503.
+
+Unit: seconds.
+"""
 
 SECONDS_TO_PART = 2.0
 """For a client to hang up once it has the last answer on its connection."""
@@ -94,6 +106,8 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
         self._parting_until: dict[Any, float] = {}
         self._waiting: dict[Any, Event] = {}
         self._looks_at = 0.0
+        self._leaves_at: float | None = None
+        """None: nobody asked it to stop."""
 
     def get_thread_pool(self) -> Places:
         return Places(self.cfg.threads)
@@ -118,6 +132,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
             if self._thread.turns_away:
                 return turn_away(environ, start_response)
             environ[LETS_WAIT] = partial(self._wait, self._thread.conn)
+            environ[IS_LEAVING] = self._leaves_at is not None
             start = partial(self._start_response, environ, start_response)
             response: Iterable[bytes] = application(environ, start)
             return response
@@ -132,6 +147,29 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
         if status >= "4" and (is_long or "HTTP_TRANSFER_ENCODING" in environ):
             self._thread.req.force_close()
         return start_response(status, *more)
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        """SIGTERM: stop after a while. A second time: now."""
+        if self._leaves_at is not None or not SECONDS_TO_LEAVE:
+            super().handle_exit(sig, frame)
+        self._leaves_at = clock.monotonic() + SECONDS_TO_LEAVE
+
+    def set_accept_enabled(self, enabled: bool) -> None:  # noqa: FBT001  # gunicorn says how
+        super().set_accept_enabled(enabled)
+        if not (enabled or self.alive):
+            self._close_the_door()
+
+    def _close_the_door(self) -> None:
+        """Hear those that are connected. Whom the system let connect from now on, nobody would ever hear."""
+        for listener in self.sockets:
+            with suppress(OSError):  # there is nobody left, or a sibling was faster
+                while self._has_room() and select.select([listener], [], [], 0)[0]:
+                    self.accept(listener)
+            listener.close()
+        self.sockets = []
+
+    def _has_room(self) -> bool:
+        return bool(self.nr_conns < self.worker_connections)
 
     def enqueue_req(self, conn: Any) -> None:
         self._in_line_since[conn] = clock.monotonic()
@@ -158,7 +196,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
     def handle_request(self, req: Any, conn: Any) -> Any:
         self._thread.turns_away = self._thread.is_late and may_be_of_a_flood(req)
         self._thread.req = req
-        if self._thread.turns_away:
+        if self._thread.turns_away or self._leaves_at is not None:
             req.force_close()
         try:
             return super().handle_request(req, conn)
@@ -213,6 +251,8 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
         """gunicorn calls this from its main thread, once a second at least and whenever something happens."""
         super().notify()
         now = clock.monotonic()
+        if self._leaves_at is not None and now >= self._leaves_at:
+            self.alive = False
         if not self.alive:
             self._end_waits()
         if now >= self._looks_at:

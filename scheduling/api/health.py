@@ -5,6 +5,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from scheduling import tables
+from scheduling.api.leaving import is_leaving
 from scheduling.api.v1.base import JsonView
 from scheduling.api.v1.kinds import Kind
 from scheduling.api.v1.problems import Refused
@@ -24,16 +25,22 @@ class HealthView(JsonView):
 
 
 class ReadyView(JsonView):
-    """The ledger answers and takes writes, its tables are up to date, and its disk has room."""
+    """The ledger answers and takes writes, its tables are up to date, its disk has room, and this process stays."""
 
     def get(self, request: Request) -> Response:
         figures = storage.sizes()
         try:
+            require_staying(request)
             require_room(figures["free_bytes"])
             require_ledger()
         except NotReady as state:
             raise Refused(Kind.UNAVAILABLE, str(state), **figures) from state
         return Response({"status": "ready", **figures})
+
+
+def require_staying(request: Request) -> None:
+    if is_leaving(request.META):
+        raise NotReady("This server is being stopped. Send requests to another one.")
 
 
 def require_room(free_bytes: int) -> None:

@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 import pytest
 from django.db import OperationalError
 from django.db.migrations.executor import MigrationExecutor
+from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from scheduling import tables
+from scheduling.api.leaving import IS_LEAVING
 from scheduling.ledger import storage
 from tests.api.kit import Api, problem
 
@@ -37,6 +39,15 @@ def test_a_ready_one_says_how_much_room_there_is() -> None:
     assert answer.status_code == 200
     assert answer.json()["status"] == "ready"
     assert answer.json()["free_bytes"] > 0
+
+
+@pytest.mark.django_db
+def test_one_that_was_told_to_stop_is_alive_and_not_ready() -> None:
+    told: dict[str, Any] = {IS_LEAVING: True}
+    answer = Client().get("/readyz", **told)
+    assert problem(answer) == (503, "unavailable")
+    assert "being stopped" in answer.json()["detail"]
+    assert Client().get("/healthz", **told).status_code == 200
 
 
 @pytest.mark.django_db

@@ -1,6 +1,8 @@
 """Who has stood in line for too long is turned away, and only who asks for tasks."""
 
 import json
+import math
+import signal
 from http.client import HTTPResponse
 from socket import socketpair
 from types import SimpleNamespace
@@ -71,6 +73,7 @@ def answer_to(
     monkeypatch.setattr("config.web_worker.ThreadWorker.handle_request", handle_request)
     worker: Any = WebWorker.__new__(WebWorker)
     worker._thread = SimpleNamespace(is_late=late, conn=None)
+    worker._leaves_at = None
     worker.load_wsgi()
     body = worker.handle_request(request, None)
     return statuses[-1], body[0], request.closes
@@ -170,3 +173,42 @@ def test_who_was_refused_with_more_than_is_read_is_told_that_the_connection_ends
     worker._thread = SimpleNamespace(req=request)
     worker._start_response(body, lambda *said: started.append((*said, request.closes)), status, [])
     assert started == [(status, [], closes)]
+
+
+@pytest.fixture
+def leaving(worker: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A worker, as far as it is asked to stop. gunicorn's own stops at once."""
+    monkeypatch.setattr(
+        "config.web_worker.ThreadWorker.handle_exit",
+        lambda self, sig, frame: setattr(self, "alive", False),
+    )
+    monkeypatch.setattr("config.web_worker.ThreadWorker.notify", lambda self: None)
+    worker.alive, worker._leaves_at, worker._waiting, worker._looks_at = True, None, {}, math.inf
+    return worker
+
+
+def stop(worker: Any) -> None:
+    worker.handle_exit(signal.SIGTERM, None)
+
+
+def test_who_is_to_stop_goes_on_until_its_time_is_up(
+    leaving: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("config.web_worker.SECONDS_TO_LEAVE", 600.0)
+    stop(leaving)
+    leaving.notify()
+    assert leaving.alive
+    leaving._leaves_at -= 600.0
+    leaving.notify()
+    assert not leaving.alive
+
+
+@pytest.mark.parametrize(("seconds", "times"), [(600.0, 2), (0.0, 1)])
+def test_a_second_time_is_now_and_so_is_the_first_for_one_that_stands_alone(
+    seconds: float, times: int, leaving: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("config.web_worker.SECONDS_TO_LEAVE", seconds)
+    for _ in range(times):
+        assert leaving.alive
+        stop(leaving)
+    assert not leaving.alive
