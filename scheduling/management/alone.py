@@ -21,11 +21,11 @@ def alone() -> Iterator[None]:
         with connection.cursor() as cursor:
             cursor.execute("SET lock_timeout TO 0")  # as long as the other's migrations take
             cursor.execute("SELECT pg_advisory_lock(%s)", [SETUP_LOCK])
+            cursor.execute("RESET lock_timeout")  # of tables others want to have something as well
             try:
                 yield
             finally:
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [SETUP_LOCK])
-                cursor.execute("RESET lock_timeout")
     elif cast("DatabaseWrapper", connection).is_in_memory_db():  # nobody else can be there
         yield
     else:

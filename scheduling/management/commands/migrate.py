@@ -3,12 +3,19 @@
 from typing import Any
 
 from django.core.management.commands import migrate
+from django.db import OperationalError
 
 from scheduling import tables
+from scheduling.ledger import lock_wait
 from scheduling.ledger.moving import seal
 from scheduling.ledger.moving.errors import CannotMove
 from scheduling.management.alone import alone
 from tenants.management.plain import Wrong
+
+IN_USE = (
+    "Somebody holds a table that is to be changed for longer than LEDGER_WAIT_SECONDS, and all others waited behind "
+    "us, so this was given up. What was changed before stays changed. End long transactions, and run it again."
+)
 
 
 class Command(migrate.Command):
@@ -24,4 +31,9 @@ class Command(migrate.Command):
                 seal.require_unsealed()
             except (tables.TablesDiffer, CannotMove) as error:
                 raise Wrong(str(error)) from error
-            super().handle(*args, **options)
+            try:
+                super().handle(*args, **options)
+            except OperationalError as error:
+                if lock_wait.ran_out(error):
+                    raise Wrong(IN_USE) from error
+                raise
