@@ -30,7 +30,7 @@ class Outcome(StrEnum):
     SNOOZED = "snoozed"
     """The handler asked to be run again later; not charged."""
     RELEASED = "released"
-    """Handed back unfinished, by a worker that shuts down; not charged."""
+    """Handed back unfinished, by a worker that shuts down or has no handler for it; not charged."""
     CANCELLED = "cancelled"
 
     @property

@@ -16,7 +16,7 @@ from scheduling.states import Outcome, TaskState
 from tenants.models import Tenant
 from tests.app import tasks
 from tests.faults.conftest import Start
-from tests.faults.kit import Effects, enqueue, wait_for_state
+from tests.faults.kit import Effects, enqueue, outcomes, wait_for_state
 from tests.waiting import until
 
 CAP = 2
@@ -132,7 +132,9 @@ def overrun(effects: Effects, tenant: Tenant, word: str) -> None:
 def miss_the_handler(effects: Effects, tenant: Tenant, word: str) -> None:
     absent = NewTask(tenant_id=tenant.pk, name="reports.retired", priority=FIRST, max_attempts=1)
     (accepted,) = ledger.enqueue([absent])
-    wait_for_state(accepted.task_id, TaskState.DEAD)
+    until(lambda: outcomes(accepted.task_id)[:1] == ["released"], what="for its end")
+    ledger.cancel([accepted.task_id])
+    wait_for_state(accepted.task_id, TaskState.CANCELLED)
 
 
 @contextmanager
