@@ -2,6 +2,7 @@
 
 Whenever workers start, the ledger is told. Code has its say about each field once: what an operator has changed
 since stays changed until the code says something else about that field. What code no longer declares is disabled.
+If that was older code, which does not declare it yet, workers that do enable it again.
 """
 
 import json
@@ -18,12 +19,12 @@ from scheduling.compat import InvalidDeclaration
 from scheduling.conf import conf
 from scheduling.declaring import registry
 from scheduling.declaring.ledger_task import LedgerTask
-from scheduling.errors import InvalidTask, NameTaken, TooManyRecurring
+from scheduling.errors import InvalidTask, NameTaken, TooManyRecurring, UnknownRecurring
 from scheduling.models import RecurringTask
 from scheduling.policies import CATCHUP_WINDOW, Catchup, Overlap
 from tenants.models import Tenant
 
-__all__ = ["declared", "recurring", "sync"]
+__all__ = ["declared", "keep", "recurring", "sync"]
 
 logger = logging.getLogger(__name__)
 
@@ -181,6 +182,26 @@ def sync() -> None:
         if (row.tenant.slug, row.name) not in kept:
             logger.warning("%s of %s is declared no longer; disabling it.", row.name, row.tenant)
             ledger.retire_recurring(row.pk)
+
+
+def keep() -> None:
+    """Enable again what others have disabled because their code does not declare it. For as long as ours runs."""
+    ours = {(slug, one.name): one for one in declared() for slug in one.owners()}
+    if not ours:
+        return
+    disabled = ledger.retired_recurring(name for _, name in ours)
+    for row in disabled:
+        declaration = ours.get((row.tenant.slug, row.name))
+        if declaration is not None:
+            logger.warning("%s of %s is declared here; enabling it again.", row.name, row.tenant)
+            _enable(declaration, row)
+
+
+def _enable(declaration: Declaration, row: RecurringTask) -> None:
+    try:
+        _update(declaration, row)
+    except (UnknownRecurring, InvalidTask) as error:
+        logger.error("%s of %s stays disabled: %s", row.name, row.tenant, error)
 
 
 def _sync(declaration: Declaration, slug: str) -> None:

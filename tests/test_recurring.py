@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
-from pytest_django import Settings
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from scheduling import ledger, recurring
 from scheduling.compat import InvalidDeclaration, task
@@ -151,6 +151,62 @@ def test_what_is_declared_no_longer_is_disabled_and_comes_back_with_its_declarat
     back = the_row()
     assert (back.declared_in_code, back.disabled_reason) == (True, "")
     assert back.fires_at is not None
+
+
+def test_older_code_that_starts_last_disables_nothing_for_long(tenant_a: Tenant) -> None:
+    declare()
+    recurring.sync()
+    ours = dict(recurring._declared)
+    recurring._declared.clear()
+    recurring.sync()
+    recurring.keep()
+    assert not the_row().declared_in_code
+
+    recurring._declared.update(ours)
+    recurring.keep()
+    back = the_row()
+    assert (back.declared_in_code, back.disabled_reason) == (True, "")
+    assert back.fires_at is not None
+    recurring.keep()
+    assert the_row().version == back.version
+
+
+def test_one_that_an_operator_has_made_their_own_since_stays_theirs() -> None:
+    declare()
+    recurring.sync()
+    ours = dict(recurring._declared)
+    recurring._declared.clear()
+    recurring.sync()
+    ledger.edit_recurring(the_row().pk, {"cron": "0 7 * * *"})
+    recurring._declared.update(ours)
+    recurring.keep()
+    assert (the_row().cron, the_row().declared_in_code) == ("0 7 * * *", False)
+
+
+def test_one_that_cannot_be_enabled_again_is_logged_and_stops_no_worker(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    declare(starts_at=datetime(2030, 1, 1, tzinfo=UTC))
+    recurring.sync()
+    ledger.edit_recurring(the_row().pk, {"ends_at": datetime(2031, 1, 1, tzinfo=UTC)})
+    recurring._declared.clear()
+    recurring.sync()
+    declare(starts_at=datetime(2032, 1, 1, tzinfo=UTC))
+    recurring.keep()
+    assert not the_row().declared_in_code
+    assert "stays disabled: ends_at" in caplog.text
+
+
+def test_a_look_costs_one_query_and_none_without_declarations(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    declare()
+    recurring.sync()
+    with django_assert_num_queries(1):
+        recurring.keep()
+    recurring._declared.clear()
+    with django_assert_num_queries(0):
+        recurring.keep()
 
 
 def test_nothing_is_taken_for_gone_while_some_code_cannot_be_imported(

@@ -29,6 +29,7 @@ from scheduling.ledger.recurring import (
     pause_recurring,
     prune_ticks,
     retire_recurring,
+    retired_recurring,
     run_now,
     tick_of,
 )
@@ -130,6 +131,7 @@ __all__ = [
     "reschedule",
     "resume",
     "retire_recurring",
+    "retired_recurring",
     "run_now",
     "seen",
     "settle",

@@ -18,6 +18,7 @@ from scheduling.workers.board import Board
 from scheduling.workers.bookkeeper import Bookkeeper
 from scheduling.workers.claiming import Claiming
 from scheduling.workers.coroutines import Coroutines
+from scheduling.workers.declarer import Declarer
 from scheduling.workers.doorbell import Doorbell
 from scheduling.workers.ears import Ears
 from scheduling.workers.executor import Executor
@@ -82,6 +83,7 @@ class Pool:
             Bookkeeper(),
             Timekeeper(),
             self._sweeper,
+            Declarer(),
         ]
         self._stops_at: float | None = None
         """When the grace period ends. None: nobody asked to stop."""

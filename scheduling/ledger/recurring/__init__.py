@@ -13,6 +13,7 @@ from scheduling.ledger.recurring.keep import (
     delete_recurring,
     edit_recurring,
     retire_recurring,
+    retired_recurring,
 )
 from scheduling.ledger.recurring.look_back import tick_of
 from scheduling.ledger.recurring.pausing import pause_recurring
@@ -33,6 +34,7 @@ __all__ = [
     "pause_recurring",
     "prune_ticks",
     "retire_recurring",
+    "retired_recurring",
     "run_now",
     "tick_of",
 ]

@@ -1,11 +1,12 @@
 """Creating, editing and deleting recurring tasks."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 
 from scheduling.conf import conf
 from scheduling.errors import (
@@ -147,6 +148,12 @@ def retire_recurring(recurring_id: UUID, *, now: datetime | None = None) -> None
         row.version += 1
         store_state(row)
         waiting.miss([row.pk], NO_LONGER, now)
+
+
+def retired_recurring(names: Iterable[str]) -> QuerySet[RecurringTask]:
+    """Those of these names that code declared, and that are as `retire_recurring` left them. With their tenants."""
+    retired = RecurringTask.objects.filter(declared_in_code=False, disabled_reason=NO_LONGER)
+    return retired.filter(name__in=set(names)).select_related("tenant")
 
 
 def delete_recurring(recurring_id: UUID, *, version: int | None = None) -> None:
