@@ -17,6 +17,7 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "CHANGELOG.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
     *ROOT.glob("docs/**/*.md"),
 ]
 HTTP_REQUESTS = ROOT / "docs" / "http-requests.md"
