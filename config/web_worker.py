@@ -96,6 +96,9 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # for want of stubs
     and takes its time to be answered, is answered as ever; its connection is not used again.
     """
 
+    sockets: list[Any]
+    """Those it listens at."""
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._handled_since: dict[Any, float] = {}
