@@ -45,7 +45,8 @@ def end_leases(death: Death) -> int:
 
 def _reap(death: Death) -> None:
     leases = ledger.held_leases(death.worker)
-    charged = {task_id for task_id, _ in death.blamed}
-    uncharged = {lease.task_id for lease in leases if lease.task_id not in charged}
+    uncharged = [
+        lease.task_id for lease in leases if (lease.task_id, lease.generation) not in death.blamed
+    ]
     ledger.reap(leases, uncharged=uncharged, note=death.note)
     ledger.sign_off(death.worker)
