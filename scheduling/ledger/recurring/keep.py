@@ -144,6 +144,8 @@ def retire_recurring(recurring_id: UUID, *, now: datetime | None = None) -> None
     now = now or dialect().now()
     with transaction.atomic():
         row = locked(recurring_id)
+        if not row.declared_in_code:
+            return
         row.declared_in_code, row.disabled_reason, row.fires_at = False, NO_LONGER, None
         row.version += 1
         store_state(row)

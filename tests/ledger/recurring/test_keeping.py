@@ -225,6 +225,7 @@ def test_what_cannot_be_read_of_a_row_stays_as_it_is_when_it_is_paused_and_resum
     assert again(row).payload is None
     ledger.pause_recurring(row.pk, True, now=at(1))
     ledger.pause_recurring(row.pk, False, now=at(2))
+    RecurringTask.objects.update(declared_in_code=True)
     ledger.retire_recurring(row.pk, now=at(3))
     with connection.cursor() as cursor:
         cursor.execute("SELECT CAST(payload AS text) FROM scheduling_recurringtask")
@@ -278,6 +279,20 @@ def test_what_code_declares_is_not_deleted(tenant_a: Tenant) -> None:
     RecurringTask.objects.update(declared_in_code=True)
     with pytest.raises(DeclaredInCode, match="nightly"):
         ledger.delete_recurring(row.pk)
+
+
+def test_who_comes_late_to_retire_it_leaves_alone_what_somebody_made_their_own(
+    tenant_a: Tenant,
+) -> None:
+    """Two processes start, and both have found that code declares it no longer."""
+    row = recurring(tenant_a)
+    RecurringTask.objects.update(declared_in_code=True)
+    ledger.retire_recurring(row.pk, now=at(1))
+    assert again(row).disabled_reason
+    ledger.edit_recurring(row.pk, {"priority": 1}, now=at(2))
+    ledger.retire_recurring(row.pk, now=at(3))
+    assert not again(row).disabled_reason
+    assert fire(at(60)) == 1
 
 
 def test_ticks_are_kept_for_their_time_and_no_longer(tenant_a: Tenant, tenant_b: Tenant) -> None:
