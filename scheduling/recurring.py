@@ -163,7 +163,8 @@ def sync() -> None:
     """Tell the ledger what code declares. By any number of processes at once; whoever is first does it.
 
     A declaration whose tenant does not exist is logged, and made good at the next start. So is one whose name
-    somebody has taken for a recurring task of their own, which is left alone.
+    somebody has taken for a recurring task of their own, which is left alone, and one that does not go with what
+    an operator has changed.
     """
     kept = set()
     for declaration in declared():
@@ -235,4 +236,10 @@ def _update(declaration: Declaration, row: RecurringTask) -> None:
         news |= RULE
     if news or not row.declared_in_code:
         changes = {field: declaration.values[field] for field in news}
-        ledger.edit_recurring(row.pk, changes, declaration=said)
+        try:
+            ledger.edit_recurring(row.pk, changes, declaration=said)
+        except InvalidTask as error:
+            logger.error(
+                "%s of %s stays as it is, because an operator has changed it and code says now: %s",
+                row.name, row.tenant, error,
+            )  # fmt: skip

@@ -128,6 +128,22 @@ def test_an_anchor_of_an_operator_gives_way_to_a_new_interval_in_code() -> None:
     assert (the_row().every_seconds, the_row().anchor) == (600, anchor)
 
 
+def test_code_that_does_not_go_with_an_operators_edit_is_logged_and_the_start_goes_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    until, from_then_on = datetime(2030, 1, 1, tzinfo=UTC), datetime(2031, 1, 1, tzinfo=UTC)
+    declare()
+    recurring.sync()
+    ledger.edit_recurring(the_row().pk, {"ends_at": until})
+    declare(starts_at=from_then_on)
+    recurring.sync()
+    assert (the_row().starts_at, the_row().ends_at) == (None, until)
+    assert "reports.daily of tenant-a stays as it is" in caplog.text
+    ledger.edit_recurring(the_row().pk, {"ends_at": None})
+    recurring.sync()
+    assert the_row().starts_at == from_then_on
+
+
 def test_a_pause_stays_whatever_code_says() -> None:
     declare()
     recurring.sync()
