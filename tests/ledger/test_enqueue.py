@@ -134,6 +134,18 @@ def test_a_transaction_that_rolls_back_leaves_nothing(tenant_a: Tenant) -> None:
     assert take() == []
 
 
+def test_a_task_is_part_of_a_transaction_that_was_begun_by_hand(tenant: Tenant) -> None:
+    before = Task.objects.count()
+    transaction.set_autocommit(False)
+    try:
+        Tenant.objects.filter(pk=tenant.pk).update(name="begins it")
+        put(tenant)
+        transaction.rollback()
+    finally:
+        transaction.set_autocommit(True)
+    assert Task.objects.count() == before
+
+
 def test_a_savepoint_that_rolls_back_leaves_what_was_enqueued_around_it(tenant_a: Tenant) -> None:
     def change_of_mind() -> None:
         with transaction.atomic():

@@ -4,6 +4,7 @@ from functools import partial
 from uuid import UUID
 
 import pytest
+from django.db import connection, transaction
 
 from scheduling import ledger
 from scheduling.errors import IdempotencyMismatch
@@ -48,6 +49,22 @@ def test_callers_wait_for_a_slow_first_one_and_get_its_task(tenant_a: Tenant) ->
             second = quick.start_and_wait_for_a_lock(partial(enqueue, tenant_a))
         assert ids(second.result()) == ids(first)
         assert second.result()[0].replayed
+
+
+@pytest.mark.skipif(
+    connection.vendor == "sqlite", reason="There nobody writes beside another transaction."
+)
+def test_a_caller_in_a_transaction_that_was_begun_by_hand_gets_the_task_as_well(
+    tenant_a: Tenant,
+) -> None:
+    """The statement that meets the key fails, and a failure would end the whole transaction."""
+    with Session() as slow, Session() as quick:
+        quick.do(partial(transaction.set_autocommit, False))
+        with slow.transaction():
+            first = slow.do(partial(enqueue, tenant_a))
+            second = quick.start_and_wait_for_a_lock(partial(enqueue, tenant_a))
+        assert ids(second.result()) == ids(first)
+        quick.do(transaction.commit)
 
 
 def test_a_caller_that_waited_for_one_that_rolled_back_has_its_own_task(tenant_a: Tenant) -> None:

@@ -1,7 +1,7 @@
 """The ledger's own short transaction ends as `atomic` does."""
 
 import pytest
-from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.db import DatabaseError, IntegrityError, connection
 
 from scheduling.models import Intake, Lane, Task
 from scheduling.sqlite.base import DatabaseWrapper
@@ -83,15 +83,3 @@ def test_a_taken_key_leaves_no_charge(tenant_a: Tenant) -> None:
     put(tenant_a, idempotency_key="order-1", fingerprint="same")
     assert Task.objects.count() == 1
     assert Intake.objects.get(pk=tenant_a.pk).accepted == 1
-
-
-def test_a_task_is_part_of_a_transaction_that_was_begun_by_hand(tenant_a: Tenant) -> None:
-    put(tenant_a)
-    transaction.set_autocommit(False)
-    try:
-        Tenant.objects.filter(pk=tenant_a.pk).update(name="begins it")
-        put(tenant_a)
-        transaction.rollback()
-    finally:
-        transaction.set_autocommit(True)
-    assert Task.objects.count() == 1

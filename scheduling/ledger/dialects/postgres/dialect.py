@@ -66,7 +66,7 @@ class Postgres:
 
     def accept_one(self, task_id: UUID, task: NewTask, now: datetime | None) -> datetime | None:
         """One round trip instead of eight. In a transaction of the caller's a failure would end that."""
-        if self._connection.in_atomic_block:
+        if self._connection.in_atomic_block or not self._connection.get_autocommit():
             return None
         values = {
             "now": now,
