@@ -3,17 +3,15 @@
 import shutil
 from pathlib import Path
 
-from django.db import connection
-
 from scheduling.conf import conf
+from scheduling.ledger.dialects import dialect
 
 MIB = 1024 * 1024
 
 
 def ledger_file() -> Path | None:
     """None when a database server keeps the ledger: where, and on which disk, is not for us to see."""
-    path = Path(connection.settings_dict["NAME"])
-    return path if path.is_file() else None
+    return dialect().file()
 
 
 def bytes_free_beside(path: Path) -> int:

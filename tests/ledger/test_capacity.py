@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -118,6 +119,16 @@ def test_the_disk_of_this_host_is_not_a_database_servers(
 ) -> None:
     fill_the_disk(monkeypatch)
     put(tenant_a)
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="There the file is the ledger.")
+def test_a_file_that_is_called_as_the_servers_database_is_not_the_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(connection.settings_dict["NAME"]).touch()
+    assert storage.ledger_file() is None
+    assert set(storage.sizes()) == {"free_bytes"}
 
 
 def test_a_tenant_over_its_own_limit_is_told_so_while_there_is_room(

@@ -217,7 +217,8 @@ def test_a_commit_that_fails_leaves_gate_and_connection_usable(
 
 
 STRUCK_IN = (
-    *("sqlite/gate.py", "sqlite/base.py", "sqlite/short.py", "dialects/sqlite/dialect.py"),
+    *("sqlite/gate.py", "sqlite/base.py", "sqlite/short.py"),
+    *("dialects/sqlite/dialect.py", "dialects/sqlite/stored.py"),
     *("db/transaction.py", "backends/base/base.py"),
 )
 

@@ -12,21 +12,19 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
-from scheduling.ledger.dialects.interface import (
+from scheduling.ledger.dialects.interface import Dialect, Listener
+from scheduling.ledger.dialects.values import (
     FIGURES,
-    Dialect,
     Ending,
     Head,
     LaneShare,
     LeaseEnded,
-    Listener,
     Reach,
     Serving,
     Standing,
     Started,
     Tally,
     Token,
-    Turn,
     Usage,
 )
 
@@ -44,7 +42,6 @@ __all__ = [
     "Started",
     "Tally",
     "Token",
-    "Turn",
     "Usage",
     "devote_this_thread",
     "dialect",

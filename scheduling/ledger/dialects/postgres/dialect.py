@@ -4,6 +4,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -12,12 +13,14 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import Cursor
 
 from scheduling.ledger import topics
-from scheduling.ledger.dialects.interface import (
+from scheduling.ledger.dialects.interface import Listener
+from scheduling.ledger.dialects.postgres import notifications
+from scheduling.ledger.dialects.postgres import statements as sql
+from scheduling.ledger.dialects.values import (
     FIGURES,
     Ending,
     Head,
     LaneShare,
-    Listener,
     Reach,
     Serving,
     Standing,
@@ -27,8 +30,6 @@ from scheduling.ledger.dialects.interface import (
     Turn,
     Usage,
 )
-from scheduling.ledger.dialects.postgres import notifications
-from scheduling.ledger.dialects.postgres import statements as sql
 from scheduling.ledger.values import HeldLease, NewTask
 from scheduling.models import Dispatch
 from scheduling.states import Readiness
@@ -47,6 +48,9 @@ class Postgres:
         self._run("SET enable_bitmapscan = off")  # it does not mark what is dead in an index
         self._run("SET jit = off")
         self._run("SET plan_cache_mode = force_generic_plan")  # planning takes longer than running
+
+    def file(self) -> Path | None:
+        return None
 
     def now(self) -> datetime:
         return _utc(self._run("SELECT clock_timestamp()").fetchone()[0])

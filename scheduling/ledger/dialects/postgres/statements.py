@@ -9,7 +9,7 @@ several rows locks them first, in the order of their keys.
 Many rows go in as arrays (`unnest`): one round trip, one plan.
 """
 
-from scheduling.ledger.dialects.interface import FIGURES
+from scheduling.ledger.dialects.values import FIGURES
 from scheduling.spread import UP_TO
 from scheduling.states import Readiness
 

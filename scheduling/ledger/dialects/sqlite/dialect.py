@@ -1,11 +1,11 @@
 """What the verbs ask for, done on SQLite: by many cheap statements, since no network lies between."""
 
 import json
-import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -13,11 +13,13 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from scheduling import clock
 from scheduling.ledger import topics
-from scheduling.ledger.dialects.interface import (
+from scheduling.ledger.dialects.interface import Listener
+from scheduling.ledger.dialects.sqlite import fifos, stored
+from scheduling.ledger.dialects.sqlite import statements as sql
+from scheduling.ledger.dialects.values import (
     Ending,
     Head,
     LaneShare,
-    Listener,
     Reach,
     Serving,
     Standing,
@@ -27,18 +29,12 @@ from scheduling.ledger.dialects.interface import (
     Turn,
     Usage,
 )
-from scheduling.ledger.dialects.sqlite import fifos
-from scheduling.ledger.dialects.sqlite import statements as sql
 from scheduling.ledger.values import HeldLease, NewTask
 from scheduling.sqlite.short import ShortTransaction
 from scheduling.states import Readiness
 
 if TYPE_CHECKING:
     from scheduling.sqlite.base import DatabaseWrapper
-
-logger = logging.getLogger(__name__)
-
-Decoded = TypeVar("Decoded")
 
 
 class NotAccepted(Exception):
@@ -55,6 +51,10 @@ class SQLite:
 
     def devote(self) -> None:
         """The pragmas of every connection are the ledger's own."""
+
+    def file(self) -> Path | None:
+        path = Path(self._path)
+        return path if path.is_file() else None  # of one in memory there is none
 
     def now(self) -> datetime:
         return clock.now()
@@ -94,9 +94,10 @@ class SQLite:
             raise NotAccepted
         due_at = task.due_at or now
         readiness = sql.READY if due_at <= now else sql.NOT_DUE
-        self._run(sql.INSERT_TASK, _task_row(task_id, task, now))
+        self._run(sql.INSERT_TASK, stored.task_row(task_id, task, now))
         self._run(
-            sql.INSERT_SCHEDULE, (task_id.hex, lane[0], task.priority, _text(due_at), readiness)
+            sql.INSERT_SCHEDULE,
+            (task_id.hex, lane[0], task.priority, stored.text(due_at), readiness),
         )
         if readiness == sql.READY and lane[1] == sql.NOT_DUE and self.activate_lanes([lane[0]]):
             return topics.WORK
@@ -111,13 +112,15 @@ class SQLite:
         return {(tenant, key): (UUID(task), fingerprint) for tenant, key, task, fingerprint in rows}
 
     def insert_tasks(self, rows: Sequence[tuple[UUID, NewTask]], now: datetime) -> None:
-        self._run_many(sql.INSERT_TASK, [_task_row(task_id, task, now) for task_id, task in rows])
+        self._run_many(
+            sql.INSERT_TASK, [stored.task_row(task_id, task, now) for task_id, task in rows]
+        )
 
     def insert_schedules(self, rows: Sequence[tuple[UUID, int, int, datetime, Readiness]]) -> None:
         self._run_many(
             sql.INSERT_SCHEDULE,
             [
-                (task.hex, lane, priority, _text(due_at), readiness.value)
+                (task.hex, lane, priority, stored.text(due_at), readiness.value)
                 for task, lane, priority, due_at, readiness in rows
             ],
         )
@@ -158,7 +161,7 @@ class SQLite:
         return Turn(
             reached=row[0] if row else 0.0,
             at=now,
-            pauses=list(self._run(sql.PAUSES, [_text(now)])),
+            pauses=list(self._run(sql.PAUSES, [stored.text(now)])),
             lanes=self.ready_lanes(reach, 0, limit),
             heads=None,  # they are looked for when it is known how many are wanted
         )
@@ -187,9 +190,9 @@ class SQLite:
 
     def _heads_of(self, statement: str, lane_id: int, count: int) -> list[Head]:
         """A schedule that cannot be read would stand before all others for ever, so it is set aside."""
-        heads, broken = _read(
+        heads, broken = stored.read(
             self._run(statement, [lane_id, count]),
-            lambda row: Head(UUID(row[0]), lane_id, _instant(row[1]), row[2]),
+            lambda row: Head(UUID(row[0]), lane_id, stored.instant(row[1]), row[2]),
         )
         if not broken:
             return heads
@@ -197,7 +200,7 @@ class SQLite:
         return self._heads_of(statement, lane_id, count)
 
     def set_readiness(self, task_ids: Collection[UUID], readiness: Readiness) -> None:
-        self._run(sql.SET_READINESS, [readiness.value, _hexes(task_ids)])
+        self._run(sql.SET_READINESS, [readiness.value, stored.hexes(task_ids)])
 
     def start(
         self,
@@ -209,13 +212,13 @@ class SQLite:
     ) -> tuple[datetime, list[Started], bool]:
         now = now or self.now()
         heads = {head.task_id.hex: (head, lane) for head, lane in chosen}
-        rows = self._run(sql.START, [json.dumps(list(heads)), _text(now)])
+        rows = self._run(sql.START, [json.dumps(list(heads)), stored.text(now)])
         started = [
-            Started(heads[task][0].task_id, *row, _instant_or_none(deadline), key, trace)  # type: ignore[call-arg]
+            Started(heads[task][0].task_id, *row, stored.instant_or_none(deadline), key, trace)  # type: ignore[call-arg]
             for task, *row, deadline, key, trace in rows
         ]
         self._run_many(sql.DROP_SCHEDULES, [(row.task_id.hex,) for row in started])
-        grant = (worker.hex, _text(now), _text(now + lease), lease.total_seconds())
+        grant = (worker.hex, stored.text(now), stored.text(now + lease), lease.total_seconds())
         leases = [(row, *heads[row.task_id.hex]) for row in started]
         self._run_many(
             sql.INSERT_LEASE,
@@ -225,7 +228,7 @@ class SQLite:
                     lane.tenant_id,
                     lane.lane_id,
                     row.generation,
-                    _text(head.due_at),
+                    stored.text(head.due_at),
                     *grant,
                 )
                 for row, head, lane in leases
@@ -256,7 +259,7 @@ class SQLite:
         self, tokens: Sequence[Token], now: datetime | None, seconds: float
     ) -> tuple[datetime, set[Token]]:
         expires_at = (now or self.now()) + timedelta(seconds=seconds)
-        rows = self._run(sql.RENEW, [_text(expires_at), seconds, _tokens(tokens)])
+        rows = self._run(sql.RENEW, [stored.text(expires_at), seconds, stored.tokens(tokens)])
         return expires_at, {
             (UUID(task), generation, UUID(worker)) for task, generation, worker in rows
         }
@@ -270,7 +273,7 @@ class SQLite:
         else:
             marks = zip(keys, unchanged_since, strict=True)
             rows = self._run(
-                sql.END_UNRENEWED_LEASES, [json.dumps([(*k, _text(at)) for k, at in marks])]
+                sql.END_UNRENEWED_LEASES, [json.dumps([(*k, stored.text(at)) for k, at in marks])]
             )
         ended = set(rows)
         return [place for place, key in enumerate(keys) if key in ended]
@@ -286,7 +289,7 @@ class SQLite:
             if worker is None
             else self._run(sql.HELD_LEASES_OF_WORKER, [worker.hex])
         )
-        leases, _ = _read(
+        leases, _ = stored.read(
             rows,
             lambda row: HeldLease(
                 task_id=UUID(row[0]),
@@ -294,9 +297,9 @@ class SQLite:
                 generation=int(row[2]),
                 tenant_id=int(row[3]),
                 lane_id=int(row[4]),
-                due_at=_instant(row[5]),
-                acquired_at=_instant(row[6]),
-                expires_at=_instant(row[7]),
+                due_at=stored.instant(row[5]),
+                acquired_at=stored.instant(row[6]),
+                expires_at=stored.instant(row[7]),
                 seconds=float(row[8]),
             ),
         )
@@ -308,16 +311,16 @@ class SQLite:
                 attempts,
                 max_attempts,
                 priority,
-                _instant_or_none(deadline),
+                stored.instant_or_none(deadline),
                 cancel_requested=bool(cancel),
             )
             for task, attempts, max_attempts, priority, deadline, cancel in self._run(
-                sql.STANDINGS, [_hexes(task_ids)]
+                sql.STANDINGS, [stored.hexes(task_ids)]
             )
         }
 
     def finish(self, endings: Sequence[Ending], now: datetime) -> None:
-        at = _text(now)
+        at = stored.text(now)
         self._run_many(
             sql.FINISH,
             [
@@ -341,8 +344,8 @@ class SQLite:
                     ending.lease.generation,
                     ending.number,
                     ending.lease.worker.hex,
-                    _text(ending.lease.due_at),
-                    _text(ending.lease.acquired_at),
+                    stored.text(ending.lease.due_at),
+                    stored.text(ending.lease.acquired_at),
                     at,
                     ending.outcome.value,
                     ending.failure_json,
@@ -355,7 +358,7 @@ class SQLite:
         self._run_many(sql.ADD_FINISHED, list(counts.items()))
 
     def add_throughput(self, tallies: Mapping[int, Tally], minute: datetime) -> None:
-        at = _text(minute)
+        at = stored.text(minute)
         self._run_many(
             sql.ADD_THROUGHPUT,
             [(tenant_id, at, *tally.figures()) for tenant_id, tally in tallies.items()],
@@ -364,7 +367,10 @@ class SQLite:
     def add_hours(self, sums: Mapping[tuple[int, datetime], Sequence[float]]) -> None:
         self._run_many(
             sql.ADD_HOURS,
-            [(of_tenant, _text(hour), *figures) for (of_tenant, hour), figures in sums.items()],
+            [
+                (of_tenant, stored.text(hour), *figures)
+                for (of_tenant, hour), figures in sums.items()
+            ],
         )
 
     def add_totals(self, sums: Mapping[int, Sequence[float]]) -> None:
@@ -376,13 +382,14 @@ class SQLite:
 
     def next_due(self) -> datetime | None:
         row = self._run(sql.NEXT_DUE).fetchone()
-        return _instant(row[0]) if row else None
+        return stored.instant(row[0]) if row else None
 
     def due_schedules(
         self, now: datetime, limit: int, *, apart_from: Collection[int] = ()
     ) -> list[tuple[UUID, int]]:
         return [
-            (UUID(task), lane) for task, lane in self._run(sql.DUE_SCHEDULES, [_text(now), limit])
+            (UUID(task), lane)
+            for task, lane in self._run(sql.DUE_SCHEDULES, [stored.text(now), limit])
         ]
 
     # Wake
@@ -407,61 +414,3 @@ class SQLite:
     def _run_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> Any:
         with self._connection.wrap_database_errors:
             return self._driver.executemany(statement, rows)
-
-
-def _task_row(task_id: UUID, task: NewTask, now: datetime) -> tuple[Any, ...]:
-    return (
-        task_id.hex,
-        task.tenant_id,
-        task.name,
-        task.queue,
-        task.args_json,
-        task.kwargs_json,
-        task.priority,
-        task.max_attempts,
-        task.timeout_seconds,
-        _text(task.deadline) if task.deadline else None,
-        task.idempotency_key,
-        task.fingerprint,
-        _text(now),
-        task.trace_context,
-        task.label,
-    )
-
-
-def _hexes(ids: Collection[UUID]) -> str:
-    return json.dumps([one.hex for one in ids])
-
-
-def _tokens(tokens: Sequence[Token]) -> str:
-    return json.dumps([(task.hex, generation, worker.hex) for task, generation, worker in tokens])
-
-
-@lru_cache(maxsize=4096)
-def _text(instant: datetime) -> str:
-    """As Django stores it: naive UTC. The same few instants are written many times over."""
-    return str(instant.astimezone(UTC).replace(tzinfo=None))
-
-
-def _instant(stored: str) -> datetime:
-    """Columns are read as text (`|| ''`), because the driver's own parsing is slower, and all or nothing."""
-    return datetime.fromisoformat(stored).replace(tzinfo=UTC)
-
-
-def _instant_or_none(stored: str | None) -> datetime | None:
-    return None if stored is None else _instant(stored)
-
-
-def _read(rows: Iterable[Any], decode: Callable[[Any], Decoded]) -> tuple[list[Decoded], list[Any]]:
-    """What the rows say, and the keys of those that say nothing: SQLite keeps whatever somebody writes by hand.
-
-    One such row must not keep the others from being read. `checkledger` tells of what it leaves behind.
-    """
-    read, broken = [], []
-    for row in rows:
-        try:
-            read.append(decode(row))
-        except (AttributeError, TypeError, ValueError) as error:
-            logger.error("The ledger holds a row that cannot be read (task %r): %s", row[0], error)
-            broken.append(row[0])
-    return read, broken

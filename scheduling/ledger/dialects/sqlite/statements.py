@@ -5,7 +5,7 @@ transaction still holds when it writes. Many rows go in as one JSON array (`json
 statement costs more than a row. UUIDs are stored as Django stores them, 32 hex digits; instants as text.
 """
 
-from scheduling.ledger.dialects.interface import FIGURES
+from scheduling.ledger.dialects.values import FIGURES
 from scheduling.states import Readiness
 
 NOT_DUE, READY, HELD = Readiness.NOT_DUE.value, Readiness.READY.value, Readiness.HELD.value
