@@ -1,9 +1,10 @@
 """Task ids: UUID version 7 (RFC 9562), ordered by creation and not guessable across tenants."""
 
 import os
-import time
 from threading import Lock
 from uuid import UUID
+
+from scheduling import clock
 
 _last = 0
 _lock = Lock()
@@ -22,7 +23,7 @@ def uuids7(count: int) -> list[UUID]:
     """
     global _last
     with _lock:
-        first = max(time.time_ns() * 4096 // 1_000_000, _last + 1)
+        first = max(clock.unix_nanoseconds() * 4096 // 1_000_000, _last + 1)
         _last = first + count - 1
     chance = os.urandom(8 * count)
     return [
@@ -34,3 +35,12 @@ def uuids7(count: int) -> list[UUID]:
 def _uuid(tick: int, chance: int) -> UUID:
     tail = chance & (1 << 62) - 1
     return UUID(int=(tick >> 12) << 80 | 7 << 76 | (tick & 0xFFF) << 64 | 2 << 62 | tail)
+
+
+def _begin_anew() -> None:
+    """In a new process: another thread of its parent may have held the lock, and is not there to let go of it."""
+    global _lock
+    _lock = Lock()
+
+
+os.register_at_fork(after_in_child=_begin_anew)

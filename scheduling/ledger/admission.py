@@ -9,6 +9,7 @@ who gets it to be written to disk. So what this process is just storing for such
 stored, for a second at most. Should storing it fail, others were refused meanwhile who need not have been.
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -204,3 +205,13 @@ def _mend(tenant_id: int, usage: Usage) -> None:
         pk=tenant_id, full_at__gt=_furthest(usage) + CLOCK_SLACK_SECONDS
     )
     impossible.update(full_at=usage.at)
+
+
+def _begin_anew() -> None:
+    """In a new process: what its parent tries is the parent's, and so is the lock, which a thread there may hold."""
+    global _lock
+    _lock = Lock()
+    _tries.clear()
+
+
+os.register_at_fork(after_in_child=_begin_anew)

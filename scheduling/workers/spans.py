@@ -8,11 +8,10 @@ Nothing is made unless the extra `otel` is installed and somebody has set a trac
 """
 
 import logging
-import time
 from threading import Thread
 from typing import Any
 
-from scheduling import tracing
+from scheduling import clock, tracing
 from scheduling.ledger.values import Claim, Fail, Verdict
 
 if tracing.IS_INSTALLED:
@@ -48,7 +47,7 @@ class AttemptSpan:
 
     def leave(self) -> None:
         """The handler has come to an end. In the thread that made the span."""
-        self._left_at = time.time_ns()
+        self._left_at = clock.unix_nanoseconds()
         context.detach(self._token)
 
     def end(self, verdict: Verdict | None) -> None:

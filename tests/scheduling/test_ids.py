@@ -29,7 +29,7 @@ def set_clock(monkeypatch: pytest.MonkeyPatch, *instants: datetime) -> None:
             yield round(instants[-1].timestamp() * 1_000) * 1_000_000
 
     look = readings()
-    monkeypatch.setattr("scheduling.ids.time.time_ns", lambda: next(look))
+    monkeypatch.setattr(clock, "unix_nanoseconds", lambda: next(look))
 
 
 def made_at(task_id: UUID) -> datetime:
