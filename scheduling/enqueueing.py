@@ -8,10 +8,8 @@ from scheduling import clock, options, payload
 from scheduling.declaring import registry
 from scheduling.declaring.ledger_task import LedgerTask
 from scheduling.errors import InvalidTask
-from scheduling.instants import Timing, parse_instant, timing
+from scheduling.instants import Timing, timing
 from scheduling.ledger.values import NewTask
-
-__all__ = ["Asked", "new_task", "parse_instant"]
 
 AT_ONCE = Timing()
 INSTANTS = frozenset({"due_at", "delay_seconds", "deadline"})

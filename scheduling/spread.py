@@ -1,14 +1,12 @@
 """Owns how many of a number of durations were no longer than each of a few bounds. Pure.
 
-Counts of that kind are added up over minutes, tenants and processes, and of every sum can still be told how
+Counts of that kind are added up over minutes, tenants and processes, and of every sum it can still be told how
 long most of them took: a histogram, as Prometheus means it.
 """
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from math import inf
 
 UP_TO = {
     "10ms": 0.01,
@@ -27,20 +25,20 @@ UP_TO = {
 BOUNDS = tuple(UP_TO.values())
 
 
-def place(seconds: float, bounds: Sequence[float] = BOUNDS) -> int:
+def place(seconds: float, bounds: Sequence[float]) -> int:
     """Which of the bounds is the first that it is no longer than; one more than there are, if it is longer."""
     return bisect_left(bounds, seconds)
 
 
-def counts(seconds: Iterable[float], bounds: Sequence[float] = BOUNDS) -> tuple[int, ...]:
-    """How many there are up to each bound, that bound included; so each count holds the one before."""
+def counts(seconds: Iterable[float]) -> tuple[int, ...]:
+    """How many there are up to each of `BOUNDS`, that bound included; so each count holds the one before."""
     ordered = sorted(seconds)
-    return tuple([bisect_right(ordered, bound) for bound in bounds])
+    return tuple([bisect_right(ordered, bound) for bound in BOUNDS])
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How a number of durations are spread. Two of the same bounds can be added up."""
+    """How a number of durations are spread."""
 
     up_to: Mapping[float, float]
     """How many were no longer than so many seconds; in the order of the bounds."""
@@ -48,31 +46,3 @@ class Spread:
     """All of them."""
     seconds: float
     """All of them together."""
-
-    def __add__(self, other: "Spread") -> "Spread":
-        return Spread(
-            {bound: count + other.up_to[bound] for bound, count in self.up_to.items()},
-            self.count + other.count,
-            self.seconds + other.seconds,
-        )
-
-    def quantile(self, share: float) -> float | None:
-        """What that share of them, between 0 and 1, did not take longer than, in seconds. None: there are none.
-
-        Between two bounds as if they were spread evenly there, and no more than the last bound, beyond which
-        nothing is known: what `histogram_quantile` of Prometheus says as well.
-        """
-        if not self.count:
-            return None
-        rank = share * self.count
-        steps = [(0.0, 0.0), *self.up_to.items(), (inf, self.count)]
-        for (below, before), (bound, found) in pairwise(steps):
-            if found >= rank and found > before:
-                within = (rank - before) / (found - before)
-                return below if bound == inf else below + (bound - below) * within
-        return max(self.up_to)
-
-    @property
-    def mean(self) -> float | None:
-        """Seconds. None: there are none."""
-        return self.seconds / self.count if self.count else None

@@ -8,7 +8,7 @@ from scheduling.ledger.cancel import Cancelling, cancel
 from scheduling.ledger.claim import LEASE, Claims, claim, reach_of
 from scheduling.ledger.control import control, pause, resume
 from scheduling.ledger.enqueue import enqueue
-from scheduling.ledger.explain import HOLDS, Explanation, Why, explain
+from scheduling.ledger.explain import Explanation, Why, explain
 from scheduling.ledger.paces import write_paces, write_paces_now_and_then
 from scheduling.ledger.progress import Progress
 from scheduling.ledger.promising import promising
@@ -67,7 +67,6 @@ from scheduling.ledger.workers import (
 )
 
 __all__ = [
-    "HOLDS",
     "LEASE",
     "Accepted",
     "Backfilled",

@@ -38,12 +38,6 @@ class Why(StrEnum):
     NEXT = "next"
 
 
-HOLDS = frozenset(
-    {Why.FINISHED, Why.RUNNING, Why.NOT_DUE, Why.PAUSED, Why.DEADLINE_PASSED, Why.AT_CAP}
-)
-"""For these no claim takes the task."""
-
-
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """One reason, the first that a claim would meet, with what there is to know of it."""

@@ -35,11 +35,6 @@ def effect(word: str) -> None:
 
 
 @task()
-async def async_effect(word: str) -> None:
-    await asyncio.to_thread(append, word)
-
-
-@task()
 def hold(context: Context, word: str) -> None:
     """Start, wait until the gate of that name is open, finish."""
     append(f"{word} started {context.generation}")

@@ -44,12 +44,12 @@ def next_release(now: datetime) -> datetime | None:
     return look_at and max(look_at, now + SLOWEST_LOOK)
 
 
-def release_waiting(now: datetime, *, rows: int = ROWS) -> int:
+def release_waiting(now: datetime) -> int:
     """Make tasks of ticks whose turn it is; how many. What it is of no use any more to wait for is missed."""
     waiting.give_up_on_what_is_late(now)
     _cancel_what_is_in_the_way(now)
     fired, full = 0, set[int]()
-    for recurring_id, tenant_id in _whose_turn_it_is(now, rows):
+    for recurring_id, tenant_id in _whose_turn_it_is(now):
         if tenant_id not in full:
             made, is_full = release_of(recurring_id, now)
             fired += made
@@ -105,7 +105,7 @@ def _in_turn(row: RecurringTask, now: datetime) -> list[Tick]:
     return [tick for tick in found if tick.look_at and tick.look_at <= now]
 
 
-def _whose_turn_it_is(now: datetime, rows: int) -> Iterable[tuple[UUID, int]]:
+def _whose_turn_it_is(now: datetime) -> Iterable[tuple[UUID, int]]:
     """(recurring task, tenant), those that have waited longest first."""
     ready = (
         _active(Tick.objects.waiting().filter(look_at__lte=now))
@@ -116,7 +116,7 @@ def _whose_turn_it_is(now: datetime, rows: int) -> Iterable[tuple[UUID, int]]:
         .order_by("look_at", "pk")
     )
     found = ready.values_list("recurring_id", "recurring__tenant_id")[:CONSIDERED]
-    return list(dict.fromkeys(found))[:rows]
+    return list(dict.fromkeys(found))[:ROWS]
 
 
 def _active(ticks: QuerySet[Tick]) -> QuerySet[Tick]:

@@ -1,15 +1,13 @@
 """A tick whose tenant is at a limit waits for as long as a late tick is of use, and is then missed: never lost."""
 
 from datetime import timedelta
-from functools import partial
 
 import pytest
 
 from scheduling import ledger
 from scheduling.errors import Overloaded
 from scheduling.ledger import capacity
-from scheduling.ledger.recurring import fire as fire_module
-from scheduling.ledger.recurring.release import release_waiting
+from scheduling.ledger.recurring import release
 from scheduling.models import Task
 from tenants.models import Tenant
 from tests.ledger.kit import at, put, run, take
@@ -112,7 +110,7 @@ def test_ticks_that_wait_for_a_slow_rate_are_in_nobodys_way(
     tenant_a: Tenant, tenant_b: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first tick of each row is tried again much later than those behind it, and rows are looked at two at a time."""
-    monkeypatch.setattr(fire_module, "release_waiting", partial(release_waiting, rows=2))
+    monkeypatch.setattr(release, "ROWS", 2)
     Tenant.objects.filter(pk=tenant_a.pk).update(rate_per_second=0.001, rate_burst=1)
     slow = [recurring(tenant_a, name=f"n{n}", catchup="all") for n in range(3)]
     fire(at(400))
