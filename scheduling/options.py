@@ -31,19 +31,15 @@ def queue_fault(value: object) -> str | None:
 
 
 def priority_fault(value: object) -> str | None:
-    return _integer_fault(value, PRIORITY_MIN, PRIORITY_MAX)
+    return integer_fault(value, PRIORITY_MIN, PRIORITY_MAX)
 
 
 def max_attempts_fault(value: object) -> str | None:
-    return _integer_fault(value, 1, ATTEMPTS_MAX)
+    return integer_fault(value, 1, ATTEMPTS_MAX)
 
 
 def timeout_seconds_fault(value: object) -> str | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return "must be a number of seconds"
-    if not 0 < value <= TIMEOUT_SECONDS_MAX:  # also refuses NaN
-        return f"must be above 0 and at most {TIMEOUT_SECONDS_MAX} seconds"
-    return None
+    return seconds_fault(value, TIMEOUT_SECONDS_MAX)
 
 
 def idempotency_key_fault(value: object) -> str | None:
@@ -104,6 +100,20 @@ def faults(**given: object) -> dict[str, str]:
     }
 
 
+def integer_fault(value: object, least: int, most: int) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        return f"must be a whole number from {least} to {most}"
+    return None
+
+
+def seconds_fault(value: object, most: int) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "must be a number of seconds"
+    if not 0 < value <= most:  # also refuses NaN
+        return f"must be above 0 and at most {most} seconds"
+    return None
+
+
 def _word_fault(value: object, longest: int) -> str | None:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         return "must be letters, digits and . _ : - and begin with a letter, a digit or _"
@@ -112,9 +122,3 @@ def _word_fault(value: object, longest: int) -> str | None:
 
 def _length_fault(value: str, longest: int) -> str | None:
     return None if len(value) <= longest else f"must have at most {longest} characters"
-
-
-def _integer_fault(value: object, least: int, most: int) -> str | None:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        return f"must be a whole number from {least} to {most}"
-    return None

@@ -37,7 +37,7 @@ class TickOutcome(StrEnum):
     SKIPPED_CATCHUP = "skipped_catchup"
     """Nobody fired it in time, and it was not to be made up for."""
     SKIPPED_DST = "skipped_dst"
-    """Its time of day came a second time that day, because clocks were set back, and ran the first time."""
+    """Clocks were put forward past it, or back, so that its time of day came a second time and ran the first time."""
     COALESCED = "coalesced"
     """Nobody fired it in time; a later one stands for it."""
     MISSED = "missed"

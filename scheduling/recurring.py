@@ -216,7 +216,17 @@ def _sync(declaration: Declaration, slug: str) -> None:
     elif row.declaration is None:
         logger.error("%s of %s is not from code, and left alone.", row.name, tenant)
     else:
+        _keep_up(declaration, row)
+
+
+def _keep_up(declaration: Declaration, row: RecurringTask) -> None:
+    try:
         _update(declaration, row)
+    except InvalidTask as error:
+        logger.error(
+            "%s of %s stays as it is, because an operator has changed it and code says now: %s",
+            row.name, row.tenant, error,
+        )  # fmt: skip
 
 
 def _create(declaration: Declaration, tenant: Tenant) -> None:
@@ -236,10 +246,4 @@ def _update(declaration: Declaration, row: RecurringTask) -> None:
         news |= RULE
     if news or not row.declared_in_code:
         changes = {field: declaration.values[field] for field in news}
-        try:
-            ledger.edit_recurring(row.pk, changes, declaration=said)
-        except InvalidTask as error:
-            logger.error(
-                "%s of %s stays as it is, because an operator has changed it and code says now: %s",
-                row.name, row.tenant, error,
-            )  # fmt: skip
+        ledger.edit_recurring(row.pk, changes, declaration=said)

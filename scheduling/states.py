@@ -18,6 +18,7 @@ class TaskState(StrEnum):
 
 
 TERMINAL = frozenset({TaskState.SUCCEEDED, TaskState.DEAD, TaskState.CANCELLED})
+UNFINISHED = frozenset(TaskState) - TERMINAL
 
 
 class Outcome(StrEnum):
@@ -30,7 +31,7 @@ class Outcome(StrEnum):
     SNOOZED = "snoozed"
     """The handler asked to be run again later; not charged."""
     RELEASED = "released"
-    """Handed back unfinished, by a worker that shuts down or has no handler for it; not charged."""
+    """Handed back unfinished, or never started, by a worker or for one that died; not charged."""
     CANCELLED = "cancelled"
 
     @property

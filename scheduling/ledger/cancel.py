@@ -79,7 +79,7 @@ def _stop_waiting(tasks: Sequence[Task], now: datetime) -> None:
     Task.objects.filter(pk__among=ids).update(
         state=TaskState.CANCELLED, finished_at=now, cancel_requested_at=now
     )
-    counts = dict(sorted(Counter(task.tenant_id for task in tasks).items()))
+    counts = Counter(task.tenant_id for task in tasks)
     db = dialect()
     db.add_finished(counts)
     db.add_throughput(

@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q
 from scheduling.ledger.recurring import invariants as of_recurring_tasks
 from scheduling.ledger.violations import SHOWN, Check, each
 from scheduling.models import Attempt, Intake, Lane, Lease, Outflow, Pause, Schedule, Task
-from scheduling.states import TERMINAL, UNCHARGED, Readiness, TaskState
+from scheduling.states import TERMINAL, UNCHARGED, UNFINISHED, Readiness, TaskState
 from tenants.models import Tenant
 
 CHECKS: list[Check] = [*of_recurring_tasks.CHECKS]
@@ -139,9 +139,7 @@ def no_tenant_is_over_its_cap() -> Iterator[str]:
 @check
 def counters_equal_recounts() -> Iterator[str]:
     unfinished = dict(
-        Task.objects.filter(state__in=(TaskState.QUEUED, TaskState.RUNNING))
-        .values_list("tenant")
-        .annotate(Count("pk"))
+        Task.objects.filter(state__in=UNFINISHED).values_list("tenant").annotate(Count("pk"))
     )
     accepted = dict(Intake.objects.values_list("tenant", "accepted"))
     finished = dict(Outflow.objects.values_list("tenant", "finished"))

@@ -63,12 +63,10 @@ def _enqueue(tasks: Sequence[NewTask], now: datetime | None) -> list[Accepted]:
 def store(db: Dialect, new: Sequence[tuple[UUID, NewTask]], now: datetime) -> None:
     """Write tasks that have been admitted, each under its id, and put them in their lanes."""
     db.insert_tasks(new, now)
-    lanes = db.share_lanes({(task.tenant_id, task.queue) for _, task in new})
-    placed = [
-        (task_id, lanes[task.tenant_id, task.queue], task.priority, task.due_at or now)
-        for task_id, task in new
+    rows = [
+        (task_id, task.tenant_id, task.queue, task.priority, task.due_at) for task_id, task in new
     ]
-    place(db, placed, now)
+    schedule(db, rows, now)
 
 
 def _tell_replays(

@@ -4,6 +4,7 @@ A lease is ended by deleting its row under (task, generation, worker). Who finds
 nothing that it says changes anything; everyone else's outcome is written in the same transaction.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -130,13 +131,9 @@ def _requeue(db: Dialect, endings: Sequence[Ending], now: datetime) -> None:
 
 
 def _count(db: Dialect, endings: Sequence[Ending], now: datetime) -> None:
-    finished: dict[int, int] = {}
-    for ending in endings:
-        if ending.state.is_terminal:
-            tenant_id = ending.lease.tenant_id
-            finished[tenant_id] = finished.get(tenant_id, 0) + 1
+    finished = Counter(one.lease.tenant_id for one in endings if one.state.is_terminal)
     if finished:
-        db.add_finished(dict(sorted(finished.items())))
+        db.add_finished(finished)
     db.add_throughput(tallies_of(endings, now), minute_of(now))
 
 

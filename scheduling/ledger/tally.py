@@ -9,11 +9,11 @@ from scheduling.states import Outcome, TaskState
 
 
 def tallies_of(endings: Iterable[Ending], now: datetime) -> dict[int, Tally]:
-    """Per tenant, in the order of their ids: the order in which the rows are locked."""
+    """Per tenant."""
     grouped: dict[int, list[Ending]] = {}
     for ending in endings:
         grouped.setdefault(ending.lease.tenant_id, []).append(ending)
-    return {tenant_id: _tally(grouped[tenant_id], now) for tenant_id in sorted(grouped)}
+    return {tenant_id: _tally(its, now) for tenant_id, its in grouped.items()}
 
 
 def _tally(endings: list[Ending], now: datetime) -> Tally:

@@ -51,8 +51,8 @@ def add_minutes(db: Dialect, minutes: Iterable[Throughput]) -> None:
         for of_tenant in (minute.tenant_id, Hour.EVERYBODY):
             hours.setdefault((of_tenant, hour_of(minute.minute)), []).append(minute)
         tenants.setdefault(minute.tenant_id, []).append(minute)
-    db.add_hours({key: _sums(hours[key]) for key in sorted(hours)})
-    db.add_totals({tenant_id: _sums(tenants[tenant_id]) for tenant_id in sorted(tenants)})
+    db.add_hours({key: _sums(its) for key, its in hours.items()})
+    db.add_totals({tenant_id: _sums(its) for tenant_id, its in tenants.items()})
 
 
 def _sums(minutes: Iterable[Throughput]) -> list[float]:

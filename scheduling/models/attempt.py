@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from django.db import models
 
+from scheduling.models.choices import choices
 from scheduling.models.task import Task
 from scheduling.models.written import WrittenJSON
 from scheduling.states import Outcome
@@ -29,9 +30,7 @@ class Attempt(models.Model):
     due_at = models.DateTimeField(help_text="It waited from then until it started.")
     started_at = models.DateTimeField()
     finished_at = models.DateTimeField()
-    outcome = models.CharField(
-        max_length=10, choices=[(member.value, member.value) for member in Outcome]
-    )
+    outcome = models.CharField(max_length=10, choices=choices(Outcome))
     error = WrittenJSON(null=True, blank=True)
 
     class Meta:

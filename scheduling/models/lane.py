@@ -8,6 +8,9 @@ from django.db.models import Q
 from scheduling.states import Readiness
 from tenants.models import Tenant
 
+READINESS = [(member.value, member.name.lower()) for member in Readiness]
+"""As a column offers it."""
+
 
 class Lane(models.Model):
     """One tenant's queue. Dispatch picks between the ready lanes, then inside one.
@@ -28,10 +31,7 @@ class Lane(models.Model):
         default=0,
         help_text="Where its tenant stood once it was served. Among a tenant's lanes the least is next.",
     )
-    readiness = models.SmallIntegerField(
-        default=Readiness.NOT_DUE.value,
-        choices=[(member.value, member.name.lower()) for member in Readiness],
-    )
+    readiness = models.SmallIntegerField(default=Readiness.NOT_DUE.value, choices=READINESS)
 
     class Meta:
         indexes: ClassVar = [

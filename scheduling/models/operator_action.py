@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from django.db import models
 
+from scheduling.options import REASON_LENGTH_MAX
 from tenants.models import Tenant
 
 
@@ -26,7 +27,7 @@ class OperatorAction(models.Model):
     tenant = models.ForeignKey(
         Tenant, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
-    reason = models.CharField(max_length=500, blank=True)
+    reason = models.CharField(max_length=REASON_LENGTH_MAX, blank=True)
     done = models.PositiveIntegerField(default=0, help_text="To how many it was done.")
     refused = models.PositiveIntegerField(
         default=0, help_text="How many more were meant, and left as they are."

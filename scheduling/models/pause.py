@@ -6,6 +6,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
+from scheduling.options import REASON_LENGTH_MAX
 from tenants.models import Tenant
 
 OF_EVERYTHING = models.ExpressionWrapper(
@@ -45,7 +46,7 @@ class Pause(models.Model):
         default=False,
         help_text="The tenant paused itself, and may resume; beside it an operator may.",
     )
-    reason = models.CharField(max_length=500, blank=True)
+    reason = models.CharField(max_length=REASON_LENGTH_MAX, blank=True)
     paused_by = models.CharField(max_length=150)
     since = models.DateTimeField()
     expires_at = models.DateTimeField(null=True, blank=True)

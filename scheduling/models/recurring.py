@@ -1,25 +1,19 @@
 """What is to run again and again, and what became of each instant at which it was due."""
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from django.db import models
 from django.db.models import F, Q
 
 from scheduling.ids import uuid7
+from scheduling.models.choices import choices
 from scheduling.models.task import Task
 from scheduling.models.written import WrittenJSON
-from scheduling.options import PRIORITY_MAX, PRIORITY_MIN
+from scheduling.options import PRIORITY_MAX, PRIORITY_MIN, REASON_LENGTH_MAX
 from scheduling.policies import CATCHUP_WINDOW, PUNCTUAL, Catchup, Origin, Overlap, TickOutcome
 from scheduling.recurrence import InvalidRecurrence, Recurrence
 from tenants.models import Tenant
-
-if TYPE_CHECKING:
-    from enum import StrEnum
-
-
-def choices(enum: "type[StrEnum]") -> list[tuple[str, str]]:
-    return [(member.value, member.value.replace("_", " ")) for member in enum]
 
 
 class RecurringTaskQuerySet(models.QuerySet["RecurringTask"]):
@@ -110,16 +104,18 @@ class RecurringTask(models.Model):
         default=0, editable=False, help_text="Dead tasks in a row, as far as is known."
     )
     paused = models.BooleanField(default=False)
-    paused_reason = models.CharField(max_length=500, blank=True)
+    paused_reason = models.CharField(max_length=REASON_LENGTH_MAX, blank=True)
     disabled_reason = models.CharField(
-        max_length=500,
+        max_length=REASON_LENGTH_MAX,
         blank=True,
         help_text="Why it cannot fire. An edit that mends it, or its declaration, takes this away.",
     )
     silent_until = models.DateTimeField(
         null=True, editable=False, help_text="Ticks up to then were missed,"
     )
-    silent_because = models.CharField(max_length=500, blank=True, help_text="for this reason.")
+    silent_because = models.CharField(
+        max_length=REASON_LENGTH_MAX, blank=True, help_text="for this reason."
+    )
 
     declared_in_code = models.BooleanField(default=False)
     declaration = WrittenJSON(
@@ -238,7 +234,7 @@ class Tick(models.Model):
     outcome = models.CharField(
         max_length=15, null=True, choices=choices(TickOutcome), help_text="Empty: it waits."
     )
-    reason = models.CharField(max_length=500, blank=True)
+    reason = models.CharField(max_length=REASON_LENGTH_MAX, blank=True)
     task = models.OneToOneField(
         Task,
         null=True,

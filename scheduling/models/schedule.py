@@ -5,7 +5,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
-from scheduling.models.lane import Lane
+from scheduling.models.lane import READINESS, Lane
 from scheduling.models.task import Task
 from scheduling.states import Readiness
 
@@ -25,9 +25,7 @@ class Schedule(models.Model):
     )
     priority = models.SmallIntegerField()
     due_at = models.DateTimeField()
-    readiness = models.SmallIntegerField(
-        choices=[(member.value, member.name.lower()) for member in Readiness]
-    )
+    readiness = models.SmallIntegerField(choices=READINESS)
 
     class Meta:
         indexes: ClassVar = [

@@ -7,14 +7,11 @@ from django.db import models
 from django.db.models import Q
 
 from scheduling.ids import uuid7
+from scheduling.models.choices import choices
 from scheduling.models.written import WrittenJSON
 from scheduling.options import LABEL_LENGTH_MAX, PRIORITY_MAX, PRIORITY_MIN
 from scheduling.states import DeadReason, TaskState
 from tenants.models import Tenant
-
-
-def choices(enum: type[TaskState] | type[DeadReason]) -> list[tuple[str, str]]:
-    return [(member.value, member.value.replace("_", " ")) for member in enum]
 
 
 class TaskQuerySet(models.QuerySet["Task"]):

@@ -139,7 +139,7 @@ class Pool:
             self._interrupt()
 
     def _interrupt(self) -> None:
-        """Grace is over: hand back what still runs. The process ends before anybody else starts it."""
+        """Grace is over: hand back what still runs. Its handlers are told, and end with the process."""
         for held in self._hand.held():
             self._hand.release([held])
             held.lose()

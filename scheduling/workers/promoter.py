@@ -1,13 +1,9 @@
 """Makes what has become due ready, at the instant it is due."""
 
 from collections.abc import Callable
-from datetime import timedelta
 
 from scheduling import clock, ledger
-from scheduling.ledger.wake import SLOWEST_LOOK
-
-BUSY_LOOK = timedelta(milliseconds=100)
-"""When to look again for what is due in a lane that a transaction under way is making ready."""
+from scheduling.workers.looks import until_next
 
 
 class Promoter:
@@ -23,10 +19,8 @@ class Promoter:
 
     def run(self) -> None:
         promotion = ledger.promote()
-        wait = SLOWEST_LOOK
-        if promotion.next_due is not None:
-            least = timedelta(0) if promotion.promoted else BUSY_LOOK
-            wait = min(wait, max(promotion.next_due - promotion.now, least))
+        got_on = promotion.promoted > 0
+        wait = until_next(promotion.next_due, promotion.now, got_on=got_on)
         self.due_at = clock.monotonic() + wait.total_seconds()
-        if promotion.promoted:
+        if got_on:
             self._work_is_ready()

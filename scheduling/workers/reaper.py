@@ -51,12 +51,12 @@ class Reaper:
     def _dead(
         self, leases: Sequence[HeldLease], gone: frozenset[UUID], now: float
     ) -> list[HeldLease]:
-        before = self._first_seen
+        before, left_to_nobody = self._first_seen, gone & self._gone
         self._first_seen = {sighting(lease): before.get(sighting(lease), now) for lease in leases}
         return [
             lease
             for lease in leases
-            if lease.worker in gone & self._gone
+            if lease.worker in left_to_nobody
             or now - self._first_seen[sighting(lease)] >= lease.seconds
         ]
 

@@ -4,10 +4,7 @@ from datetime import timedelta
 
 from scheduling import clock, ledger
 from scheduling.errors import Overloaded
-from scheduling.ledger.wake import SLOWEST_LOOK
-
-BUSY_LOOK = timedelta(milliseconds=100)
-"""When to look again for what is due, and in the hands of another process."""
+from scheduling.workers.looks import until_next
 
 
 class Ticker:
@@ -32,9 +29,6 @@ class Ticker:
         self.due_at = clock.monotonic() + wait.total_seconds()
 
     def _fire(self) -> timedelta:
-        """Until when to wait. Never longer than the slowest look, since the time of day may be set."""
+        """How long to wait after it."""
         fired = ledger.fire_due()
-        if fired.next_look is None:
-            return SLOWEST_LOOK
-        least = timedelta(0) if fired.fired or fired.looked_at else BUSY_LOOK
-        return min(SLOWEST_LOOK, max(fired.next_look - fired.now, least))
+        return until_next(fired.next_look, fired.now, got_on=fired.fired > 0 or fired.looked_at > 0)

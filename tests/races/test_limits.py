@@ -11,13 +11,11 @@ from scheduling.errors import LimitExceeded
 from scheduling.ledger import NewTask, admission
 from scheduling.ledger.dialects import dialect
 from scheduling.models import Intake, Task
-from scheduling.states import TaskState
+from scheduling.states import UNFINISHED
 from tenants.models import Tenant
 from tests.races.kit import Session, at_once, flatten, many_at_once, say, take
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
-
-UNFINISHED = (TaskState.QUEUED, TaskState.RUNNING)
 
 
 def enqueue(tenant: Tenant, count: int = 1) -> int:

@@ -99,8 +99,7 @@ def backfill(
     twice makes nothing twice. They are kept in one transaction, in which `beside` is called with them, and fire in
     others, so the caller has none open. Raises UnknownRecurring, and InvalidTask for a range that is none.
     """
-    if end < start:
-        raise InvalidTask({"end": "must not be earlier than start"})
+    _require_range(start, end)
     capacity.require_room()
     now = now or dialect().now()
     with transaction.atomic(durable=True):
@@ -123,13 +122,17 @@ def backfill_preview(
     recurring_id: UUID, start: datetime, end: datetime, *, limit: int = BACKFILL_MOST
 ) -> Backfilled:
     """What `backfill` would make up for as things stand: `missing`. Changes nothing, and raises the same."""
-    if end < start:
-        raise InvalidTask({"end": "must not be earlier than start"})
+    _require_range(start, end)
     row = RecurringTask.objects.filter(pk=recurring_id).first()
     if row is None:
         raise UnknownRecurring(recurring_id)
     missing, left_alone, goes_on_from = _missing(row, start, end, limit)
     return Backfilled(missing, (), (), left_alone, goes_on_from)
+
+
+def _require_range(start: datetime, end: datetime) -> None:
+    if end < start:
+        raise InvalidTask({"end": "must not be earlier than start"})
 
 
 def _missing(

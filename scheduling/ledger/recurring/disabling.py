@@ -11,15 +11,14 @@ from scheduling.ledger.recurring import waiting
 from scheduling.ledger.recurring.make import new_task
 from scheduling.ledger.values import NewTask
 from scheduling.models import RecurringTask
+from scheduling.options import REASON_LENGTH_MAX
 
 logger = logging.getLogger(__name__)
-
-REASON_LENGTH = 500
 
 
 def disable(row: RecurringTask, reason: str, now: datetime) -> None:
     """Here and in the ledger, where nothing else of the row is written: what it holds may be what is wrong."""
-    row.disabled_reason, row.fires_at = reason[:REASON_LENGTH], None
+    row.disabled_reason, row.fires_at = reason[:REASON_LENGTH_MAX], None
     _disable(row.pk, reason, now)
 
 
@@ -32,7 +31,7 @@ def disable_refused(recurring_id: UUID, error: DatabaseError, now: datetime) -> 
 
 def _disable(recurring_id: UUID, reason: str, now: datetime) -> None:
     RecurringTask.objects.filter(pk=recurring_id).update(
-        disabled_reason=reason[:REASON_LENGTH], fires_at=None, version=F("version") + 1
+        disabled_reason=reason[:REASON_LENGTH_MAX], fires_at=None, version=F("version") + 1
     )
     waiting.miss([recurring_id], reason, now)
 

@@ -1,9 +1,9 @@
 """Whether a recurring task can be kept as it is asked for: the one validation behind creating and editing."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from scheduling import options, payload
@@ -25,34 +25,16 @@ EDITABLE = TIMING | {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class WholeNumber:
-    least: int
-    most: int
-
-    def __call__(self, value: object) -> str | None:
-        if isinstance(value, bool) or not isinstance(value, int):
-            return f"must be a whole number from {self.least} to {self.most}"
-        if not self.least <= value <= self.most:
-            return f"must be from {self.least} to {self.most}"
-        return None
+FaultOf = Callable[[object], str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class OneOf:
-    words: type[StrEnum]
-
-    def __call__(self, value: object) -> str | None:
-        known = [member.value for member in self.words]
-        return None if value in known else f"must be one of {', '.join(known)}"
+def whole_number(least: int, most: int) -> FaultOf:
+    return partial(options.integer_fault, least=least, most=most)
 
 
-def seconds_fault(value: object) -> str | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return "must be a number of seconds"
-    if not 0 < value <= FURTHEST_SECONDS:  # also refuses NaN
-        return f"must be above 0 and at most {FURTHEST_SECONDS} seconds"
-    return None
+def one_of(words: type[StrEnum]) -> FaultOf:
+    known = [member.value for member in words]
+    return lambda value: None if value in known else f"must be one of {', '.join(known)}"
 
 
 def text_fault(value: object) -> str | None:
@@ -63,7 +45,7 @@ def object_fault(value: object) -> str | None:
     return None if isinstance(value, dict) else "must be an object"
 
 
-RULES: Mapping[str, Callable[[object], str | None]] = {
+RULES: Mapping[str, FaultOf] = {
     "name": options.name_fault,
     "task_name": options.name_fault,
     "payload": object_fault,
@@ -71,17 +53,17 @@ RULES: Mapping[str, Callable[[object], str | None]] = {
     "priority": options.priority_fault,
     "max_attempts": options.max_attempts_fault,
     "timezone": text_fault,
-    "jitter_seconds": WholeNumber(0, FURTHEST_SECONDS),
-    "overlap": OneOf(Overlap),
-    "catchup": OneOf(Catchup),
-    "catchup_window_seconds": WholeNumber(0, FURTHEST_SECONDS),
+    "jitter_seconds": whole_number(0, FURTHEST_SECONDS),
+    "overlap": one_of(Overlap),
+    "catchup": one_of(Catchup),
+    "catchup_window_seconds": whole_number(0, FURTHEST_SECONDS),
 }
-MAY_BE_NONE: Mapping[str, Callable[[object], str | None]] = {
+MAY_BE_NONE: Mapping[str, FaultOf] = {
     "cron": text_fault,
-    "every_seconds": WholeNumber(1, int(LONGEST_INTERVAL.total_seconds())),
+    "every_seconds": whole_number(1, int(LONGEST_INTERVAL.total_seconds())),
     "timeout_seconds": options.timeout_seconds_fault,
-    "deadline_seconds": seconds_fault,
-    "pause_after_failures": WholeNumber(1, FAILURES_MAX),
+    "deadline_seconds": partial(options.seconds_fault, most=FURTHEST_SECONDS),
+    "pause_after_failures": whole_number(1, FAILURES_MAX),
 }
 
 

@@ -58,4 +58,4 @@ def judge(row: RecurringTask, due: Due, now: datetime, *, is_newest: bool) -> Ju
 def of_use_until(row: RecurringTask, instant: datetime) -> datetime:
     """How long a tick that was to be fired at an instant, and met a limit, may be tried again."""
     is_made_up_for = Catchup(row.catchup) is not Catchup.NONE
-    return instant + max(PUNCTUAL, row.catchup_window if is_made_up_for else PUNCTUAL)
+    return instant + (max(PUNCTUAL, row.catchup_window) if is_made_up_for else PUNCTUAL)

@@ -26,6 +26,7 @@ from scheduling.ledger.recurring.rule import move_to
 from scheduling.ledger.recurring.values import NewRecurring
 from scheduling.models import RecurringTask, Tick
 from scheduling.models.written import WrittenJSON
+from scheduling.options import REASON_LENGTH_MAX
 from tenants.models import Tenant
 
 NO_LONGER = "Code does not declare it any more."
@@ -136,11 +137,14 @@ def store_state(row: RecurringTask) -> None:
 def hush(row: RecurringTask, now: datetime) -> None:
     """What has come of a silent row, and was not accounted for before, was missed. The caller saves the row."""
     why = f"It was paused: {row.paused_reason}" if row.paused else row.disabled_reason
-    row.silent_until, row.silent_because = now, why.removesuffix(": ")[:500]
+    row.silent_until, row.silent_because = now, why.removesuffix(": ")[:REASON_LENGTH_MAX]
 
 
 def retire_recurring(recurring_id: UUID, *, now: datetime | None = None) -> None:
-    """Disable one that code declares no longer. Whoever edits or resumes it then makes it their own."""
+    """Disable one that code declares no longer. Whoever edits or resumes it then makes it their own.
+
+    Nothing happens to one that was retired already: somebody may have made it their own since.
+    """
     now = now or dialect().now()
     with transaction.atomic():
         row = locked(recurring_id)

@@ -9,17 +9,17 @@ from django.db.models import Q, QuerySet
 from scheduling.ledger.recurring import waiting
 from scheduling.models import RecurringTask, Tick
 from scheduling.policies import Overlap
-from scheduling.states import TERMINAL, TaskState
+from scheduling.states import TERMINAL, UNFINISHED, TaskState
 
 MOST = 1000
 """Ticks that are closed in one look."""
-UNFINISHED = (TaskState.QUEUED, TaskState.RUNNING)
+GOES_ON = Q(task__state__in=UNFINISHED, task__redriven_from__isnull=True)
+"""The task of a tick waits or runs. But a redriven one is its operator's, and dead to its tick."""
 
 
 def unfinished() -> QuerySet[Tick]:
-    """Ticks that others wait for: their tasks wait or run. But a redriven one is its operator's, and dead to its tick."""
-    goes_on = Q(task__state__in=UNFINISHED, task__redriven_from__isnull=True)
-    return Tick.objects.open().filter(goes_on)
+    """Ticks that others wait for."""
+    return Tick.objects.open().filter(GOES_ON)
 
 
 def tick_of(task_id: UUID) -> datetime | None:

@@ -11,6 +11,7 @@ from scheduling.ledger.recurring import waiting
 from scheduling.ledger.recurring.keep import hush, locked, require_version, store_state
 from scheduling.ledger.recurring.rule import move_to
 from scheduling.models import RecurringTask
+from scheduling.options import REASON_LENGTH_MAX
 
 
 def pause_recurring(
@@ -42,7 +43,7 @@ def pause_recurring(
 
 
 def _pause(row: RecurringTask, reason: str, now: datetime) -> None:
-    row.paused, row.paused_reason, row.fires_at = True, reason[:500], None
+    row.paused, row.paused_reason, row.fires_at = True, reason[:REASON_LENGTH_MAX], None
     waiting.miss([row.pk], "It was paused while this waited.", now)
 
 

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from scheduling.models import Tick
+from scheduling.options import REASON_LENGTH_MAX
 from scheduling.policies import Origin, TickOutcome
 
 MOST = 1000
@@ -20,7 +21,7 @@ def of_the_rule(recurring_ids: Collection[UUID]) -> QuerySet[Tick]:
 
 def end(ticks: QuerySet[Tick], outcome: TickOutcome, now: datetime, reason: str = "") -> int:
     """Tell what became of them; how many. Without a reason, the one for which they waited stays."""
-    told = {"reason": reason[:500]} if reason else {}
+    told = {"reason": reason[:REASON_LENGTH_MAX]} if reason else {}
     return ticks.update(outcome=outcome, decided_at=now, look_at=None, expires_at=None, **told)
 
 

@@ -7,12 +7,10 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from scheduling.ledger.values import Fail, NewTask, Release, Snooze, Stop, Succeed, Verdict
-from scheduling.states import DeadReason, Outcome, TaskState
+from scheduling.states import UNFINISHED, DeadReason, Outcome, TaskState
 from tests.ledger.story.limits import Limits
 from tests.ledger.story.pauses import ModelPause, Scope, covers, parts
 from tests.ledger.story.task import ModelTask
-
-UNFINISHED = (TaskState.QUEUED, TaskState.RUNNING)
 
 
 @dataclass
