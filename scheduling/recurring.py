@@ -216,10 +216,10 @@ def _sync(declaration: Declaration, slug: str) -> None:
     elif row.declaration is None:
         logger.error("%s of %s is not from code, and left alone.", row.name, tenant)
     else:
-        _keep_up(declaration, row)
+        _bring_up_to_date(declaration, row)
 
 
-def _keep_up(declaration: Declaration, row: RecurringTask) -> None:
+def _bring_up_to_date(declaration: Declaration, row: RecurringTask) -> None:
     try:
         _update(declaration, row)
     except InvalidTask as error:

@@ -1,6 +1,5 @@
 """Fixtures that every test may ask for."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,12 +12,13 @@ from scheduling import tables
 from scheduling.ledger import check
 from tenants.models import Tenant
 from tests import emptying
-from tests.installation import Installation, empty_postgres
+from tests.installation import Installation, empty_installation
 
 if settings.DATABASES["default"]["ENGINE"] != "scheduling.sqlite":
     # What knows of no database, or only of SQLite, is tested once.
     collect_ignore_glob = [
         "scheduling/test_*.py",
+        "scripts/test_*.py",
         "benchmarks/test_*.py",
         "test_docs.py",
         "test_tutorial.py",
@@ -75,8 +75,4 @@ def tenant_b(db: None) -> Tenant:
 
 @pytest.fixture
 def installation(tmp_path: Path) -> Installation:
-    """An empty installation, on the same kind of database as the other tests."""
-    server_url = os.environ.get("DATABASE_URL")
-    return Installation(
-        tmp_path / "data", database_url=empty_postgres(server_url) if server_url else None
-    )
+    return empty_installation(tmp_path)

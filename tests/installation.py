@@ -2,8 +2,11 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,6 +39,23 @@ class Installation:
             text=True,
             **popen,
         )
+
+    @contextmanager
+    def serving(self, **environment: str) -> Iterator[tuple[str, int]]:
+        """`serve` with these settings besides, stopped at the end: its address, and its process id."""
+        self.environment |= {"PORT": "0", **environment}
+        with self.start("serve") as server:
+            try:
+                yield first_match(r"Listening at: (http://\S+)", server), server.pid
+            finally:
+                server.send_signal(signal.SIGTERM)
+                server.communicate()
+
+
+def empty_installation(folder: Path) -> Installation:
+    """On the same kind of database as the tests."""
+    server_url = os.environ.get("DATABASE_URL")
+    return Installation(folder / "data", empty_postgres(server_url) if server_url else None)
 
 
 def empty_postgres(server_url: str) -> str:

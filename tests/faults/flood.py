@@ -3,11 +3,9 @@
 import json
 import math
 import selectors
-import signal
 import socket
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,7 +14,6 @@ from urllib.parse import urlsplit
 import httpx
 
 from scheduling import clock
-from tests.installation import Installation, first_match
 from tests.waiting import until
 
 TENANTS = ("tenant-a", "tenant-b")
@@ -166,23 +163,13 @@ def address_of(url: str) -> tuple[str, int]:
     return where.hostname, where.port
 
 
-@contextmanager
-def serving(
-    installation: Installation, *, ledger_max_queued: int = LEDGER_MAX_QUEUED
-) -> Iterator[tuple[str, int]]:
-    """Its address, and the process id of `manage.py serve`."""
-    installation.environment |= {
-        "PORT": "0",
+def limits(ledger_max_queued: int = LEDGER_MAX_QUEUED) -> dict[str, str]:
+    """Of the server that is flooded."""
+    return {
         "LOG_LEVEL": "WARNING",
         "TENANT_MAX_QUEUED": str(TENANT_MAX_QUEUED),
         "LEDGER_MAX_QUEUED": str(ledger_max_queued),
     }
-    with installation.start("serve") as server:
-        try:
-            yield first_match(r"Listening at: (http://\S+)", server), server.pid
-        finally:
-            server.send_signal(signal.SIGTERM)
-            server.communicate()
 
 
 def web_memory(server: int) -> int:

@@ -18,7 +18,7 @@ from tests.faults.flood import (
     LEDGER_MAX_QUEUED,
     Answers,
     flood,
-    serving,
+    limits,
     spread,
     wait_for_normal_service,
     web_memory,
@@ -43,7 +43,7 @@ def main() -> int:
             timed_worker.FOLDER: str(times),
             "GUNICORN_CMD_ARGS": timed_worker.OPTION,
         }
-        with serving(installation, ledger_max_queued=asked.ledger_max_queued) as (url, server):
+        with installation.serving(**limits(asked.ledger_max_queued)) as (url, server):
             flood(url, clients=asked.clients, seconds=5)  # everything is loaded, and buffers made
             memory, heard, began_at = [web_memory(server)], Answers(), clock.monotonic()
             for _ in range(ROUNDS):

@@ -17,6 +17,7 @@ from tenants.models import Tenant
 from tests.app import tasks
 from tests.faults.conftest import Start
 from tests.faults.kit import Effects, enqueue, outcomes, wait_for_state
+from tests.ledger.kit import most_at_once
 from tests.waiting import until
 
 CAP = 2
@@ -42,7 +43,7 @@ def test_no_more_than_the_cap_was_ever_in_flight_though_workers_were_killed_all_
         wait_for_state(task_id, TaskState.SUCCEEDED)
 
     assert set(effects.lines()) == {str(number) for number in range(10 * ROUNDS)}
-    assert most_at_once(tenant_a) <= CAP
+    assert most_at_once(tenant_a.slug) <= CAP
     assert not Lease.objects.exists()
 
 
@@ -64,7 +65,7 @@ def test_slots_of_killed_stopped_cancelled_overdue_and_unknown_tasks_come_back_o
     with held_task(effects, tenant_a, "one"), held_task(effects, tenant_a, "the other"):
         until(lambda: Lease.objects.count() == CAP)
 
-    assert most_at_once(tenant_a) == CAP
+    assert most_at_once(tenant_a.slug) == CAP
     assert not Lease.objects.exists()
     assert set(Attempt.objects.values_list("outcome", flat=True)) >= {
         Outcome.LOST,
@@ -93,7 +94,7 @@ def test_tenant_capped_at_one_runs_one_by_one_on_two_workers_while_its_neighbour
     effects.open_gate("a")
     for task_id in of_a:
         wait_for_state(task_id, TaskState.SUCCEEDED)
-    assert most_at_once(tenant_a) == 1
+    assert most_at_once(tenant_a.slug) == 1
 
 
 def kill(effects: Effects, tenant: Tenant, word: str) -> None:
@@ -168,14 +169,3 @@ def kill_somebody() -> None:
     assert worker is not None
     with suppress(ProcessLookupError):
         os.kill(worker.pid, signal.SIGKILL)
-
-
-def most_at_once(tenant: Tenant) -> int:
-    """Of the tenant's attempts, by the ledger's own record of when each held its lease."""
-    attempts = Attempt.objects.filter(task__tenant=tenant).values_list("started_at", "finished_at")
-    changes = [change for began, ended in attempts for change in ((began, 1), (ended, -1))]
-    most = current = 0
-    for _, change in sorted(changes):  # at one instant ends come before beginnings
-        current += change
-        most = max(most, current)
-    return most

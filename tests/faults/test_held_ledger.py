@@ -1,7 +1,6 @@
 """Somebody holds the ledger and does not go on, as one does who was stopped in the midst of a write."""
 
 import fcntl
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,7 +8,7 @@ import httpx
 import psycopg
 import pytest
 
-from tests.installation import Installation, first_match
+from tests.installation import Installation
 
 TASK = {"name": "demo.echo", "payload": {"message": "hello"}}
 PATIENCE = 5.0
@@ -18,13 +17,8 @@ PATIENCE = 5.0
 
 @pytest.fixture
 def address(installation: Installation) -> Iterator[str]:
-    installation.environment |= {"PORT": "0", "LOG_LEVEL": "ERROR"}
-    with installation.start("serve") as server:
-        try:
-            yield first_match(r"Listening at: (http://\S+)", server)
-        finally:
-            server.send_signal(signal.SIGTERM)
-            server.communicate()
+    with installation.serving(LOG_LEVEL="ERROR") as (address, _):
+        yield address
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.faults.flood import flood, serving, wait_for_normal_service, web_memory
+from tests.faults.flood import flood, limits, wait_for_normal_service, web_memory
 from tests.installation import Installation
 
 pytestmark = pytest.mark.timeout(180)
@@ -12,7 +12,7 @@ MIB = 1024 * 1024
 def test_a_flood_is_told_to_come_back_and_is_forgotten_when_it_is_over(
     installation: Installation,
 ) -> None:
-    with serving(installation) as (url, server):
+    with installation.serving(**limits()) as (url, server):
         flood(url, clients=24, seconds=1.5)  # everything is loaded, and every buffer made
         before = web_memory(server)
         heard = flood(url, clients=24, seconds=3.0)

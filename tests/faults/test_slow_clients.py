@@ -1,6 +1,5 @@
 """Clients that begin a request and never finish it, that do not read what they asked for, or never hang up."""
 
-import signal
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -9,7 +8,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from tests.installation import Installation, first_match
+from tests.installation import Installation
 
 UNFINISHED_BODY = (
     b"POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer token-tenant-a\r\n"
@@ -22,19 +21,14 @@ UNFINISHED_HEAD = UNFINISHED_BODY[:40]
 @pytest.fixture
 def address(installation: Installation) -> Iterator[str]:
     """Of a server with a single thread to serve everybody with."""
-    installation.environment |= {
-        "PORT": "0",
+    environment = {
         "WEB_CONCURRENCY": "1",
         "WEB_THREADS": "1",
         "WEB_SECONDS_TO_SEND": "0.1",
         "WEB_SECONDS_TO_READ": "0.1",
     }
-    with installation.start("serve") as server:
-        try:
-            yield first_match(r"Listening at: (http://\S+)", server)
-        finally:
-            server.send_signal(signal.SIGTERM)
-            server.communicate()
+    with installation.serving(**environment) as (address, _):
+        yield address
 
 
 @pytest.mark.parametrize("beginning", [UNFINISHED_BODY, UNFINISHED_CHUNK, UNFINISHED_HEAD])

@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 from tests.faults.flood import address_of, children, command_line
-from tests.installation import Installation, empty_postgres, first_match
+from tests.installation import empty_installation
 from tests.waiting import until
 
 MANY = 200
@@ -68,28 +68,16 @@ class Server:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server_url = os.environ.get("DATABASE_URL")
-    installation = Installation(
-        tmp_path_factory.mktemp("waited-for") / "data",
-        database_url=empty_postgres(server_url) if server_url else None,
-        environment={
-            "PORT": "0",
-            "WEB_CONCURRENCY": "1",
-            "WEB_THREADS": str(PLACES),
-            "REMOTE_QUEUES": "films",
-        },
-    )
-    with installation.start("serve") as process:
-        try:
-            url = first_match(r"Listening at: (http://\S+)", process)
-            (master,) = [pid for pid in children(process.pid) if b"gunicorn" in command_line(pid)]
-            headers = {"Authorization": "Bearer token-tenant-a"}
-            with httpx.Client(base_url=url, headers=headers, timeout=20) as api:
-                api.get("/healthz")
-                yield Server(url, api, installation.database_url, master)
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.communicate()
+    installation = empty_installation(tmp_path_factory.mktemp("waited-for"))
+    environment = {"WEB_CONCURRENCY": "1", "WEB_THREADS": str(PLACES), "REMOTE_QUEUES": "films"}
+    headers = {"Authorization": "Bearer token-tenant-a"}
+    with (
+        installation.serving(**environment) as (url, server),
+        httpx.Client(base_url=url, headers=headers, timeout=20) as api,
+    ):
+        (master,) = [pid for pid in children(server) if b"gunicorn" in command_line(pid)]
+        api.get("/healthz")
+        yield Server(url, api, installation.database_url, master)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ Time is moved by hand: every verb is told what `now` is. Leases last ten seconds
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID, uuid4
@@ -23,7 +24,7 @@ from scheduling.ledger.values import (
     Verdict,
 )
 from scheduling.ledger.violations import Check
-from scheduling.models import Task
+from scheduling.models import Attempt, Task
 from tenants.models import Tenant
 
 START = datetime(2027, 1, 4, 12, 0, tzinfo=UTC)
@@ -85,6 +86,15 @@ def task(task_id: UUID) -> Task:
 def outcomes(task_id: UUID) -> list[str]:
     """Of the attempts, in the order of their generations."""
     return list(task(task_id).history.values_list("outcome", flat=True))
+
+
+def most_at_once(slug: str) -> int:
+    """How many of that tenant's were in flight at one instant, by the ledger's own record of when each held its lease."""
+    attempts = Attempt.objects.filter(task__tenant__slug=slug)
+    spans = list(attempts.values_list("started_at", "finished_at"))
+    # At one instant ends come before beginnings.
+    changes = sorted([(end, -1) for _, end in spans] + [(start, 1) for start, _ in spans])
+    return max(accumulate(change for _, change in changes))
 
 
 def violations_of(one_check: Check) -> list[str]:

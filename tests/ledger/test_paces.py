@@ -7,7 +7,7 @@ from typing import NoReturn
 import pytest
 from django.db import OperationalError
 
-from scheduling import ledger
+from scheduling import clock, ledger
 from scheduling.ledger import paces
 from scheduling.models import Pace
 from tenants.models import Tenant
@@ -77,8 +77,14 @@ def test_a_child_process_counts_for_itself_alone() -> None:
     assert calls() == {"claim": 1}
 
 
-def test_who_comes_by_often_writes_now_and_then() -> None:
+def test_who_comes_by_often_writes_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paces, "_written_at", 0.0)  # to be put back
     ledger.write_paces()
     paces.note("claim", 1)
+    now = clock.monotonic()
+    monkeypatch.setattr(clock, "monotonic", lambda: now)
     ledger.write_paces_now_and_then()
     assert calls() == {}
+    now += paces.PERIOD
+    ledger.write_paces_now_and_then()
+    assert calls() == {"claim": 1}

@@ -2,13 +2,13 @@
 
 from collections import Counter
 from functools import partial
-from itertools import accumulate
 
 import pytest
 
-from scheduling.models import Attempt, Lease, Task
+from scheduling.models import Lease, Task
 from scheduling.states import TaskState
 from tenants.models import Tenant
+from tests.ledger.kit import most_at_once
 from tests.races.kit import flatten, many_at_once, put, say, take
 from tests.races.processes import processes_at_once
 from tests.races.work import drain_and_count
@@ -58,14 +58,6 @@ def test_a_tenant_at_its_cap_holds_nobody_else_up(cap: int, db: None) -> None:
     say(held)
     assert [claim.tenant for claim in take(2 * cap)] == [CAPPED] * cap
     assert Lease.objects.filter(tenant__slug=CAPPED).count() == cap
-
-
-def most_at_once(tenant: str) -> int:
-    """In flight at the same instant, by what the attempts tell of when they started and ended."""
-    attempts = Attempt.objects.filter(task__tenant__slug=tenant)
-    spans = list(attempts.values_list("started_at", "finished_at"))
-    changes = sorted([(end, -1) for _, end in spans] + [(start, 1) for start, _ in spans])
-    return max(accumulate(change for _, change in changes))
 
 
 @pytest.mark.parametrize("cap", [1, 3])

@@ -1,7 +1,7 @@
 """What a process holds, and what it tells the ledger about it."""
 
 from datetime import timedelta
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 from django.db import DataError, OperationalError
@@ -20,32 +20,13 @@ from scheduling.ledger.values import (
 )
 from scheduling.models import Lease, Refusal, Task
 from scheduling.states import TaskState
-from scheduling.workers.board import Board, Tally
-from scheduling.workers.hand import Hand
-from scheduling.workers.heart import Heart
-from scheduling.workers.held import Held
+from scheduling.workers.board import Tally
 from tenants.models import Tenant
-from tests.workers.kit import Clock
+from tests.workers.kit import Clock, Process
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
-LEASE = timedelta(seconds=30)
 AGAIN = Fail(Failure("ValueError", "no luck"), retry_in=timedelta(0))
 NEVER = Fail(Failure("ValueError", "no luck"), retry_in=None)
-
-
-class Process:
-    """As much of a worker process as holds claims."""
-
-    def __init__(self, places: int = 8) -> None:
-        self.worker = uuid4()
-        self.board = Board(places)
-        self.hand = Hand(self.board)
-        self.heart = Heart(self.hand, LEASE)
-
-    def claim(self, count: int = 1) -> list[Held]:
-        claims = ledger.claim(self.worker, limit=count, lease=LEASE).claims
-        assert len(claims) == count
-        return [self.hand.take(one, claimed_at=0.0, lease_ends_at=30.0) for one in claims]
 
 
 def put(tenant: Tenant, count: int = 1, **options: int) -> list[UUID]:

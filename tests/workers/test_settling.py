@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import timedelta
 from threading import Thread
 from typing import Any, NoReturn
 from uuid import uuid4
@@ -18,18 +17,14 @@ from scheduling.errors import WrongState
 from scheduling.ledger.values import Fail, Release, Succeed, Verdict
 from scheduling.models import Lease, Refusal, Task
 from scheduling.states import TaskState
-from scheduling.workers.board import Board, Tally
-from scheduling.workers.coroutines import Coroutines
+from scheduling.workers.board import Tally
 from scheduling.workers.executor import Executor
-from scheduling.workers.hand import Hand
-from scheduling.workers.heart import Heart
 from scheduling.workers.held import Held
-from scheduling.workers.timeouts import FOREVER, Watch
 from tenants.models import Tenant
+from tests.workers.kit import LEASE, Process
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
 
-LEASE = timedelta(seconds=30)
 OTHERS: list[Callable[[], object]] = []
 """What somebody else does while a handler is under way."""
 
@@ -143,32 +138,6 @@ async def forget_that_the_orm_is_synchronous(context: Context) -> None:
         pass
 
 
-class Process:
-    """As much of a worker process as runs handlers, one after the other and in this thread."""
-
-    def __init__(self) -> None:
-        self.board = Board(8)
-        self.hand = Hand(self.board)
-        self.heart = Heart(self.hand, LEASE)
-        self.watch = Watch(self.hand.held, lambda _: None)
-        self._executor = Executor(self.watch, Coroutines())
-
-    def claim(self) -> Held:
-        (claim,) = ledger.claim(uuid4(), limit=1, lease=LEASE).claims
-        return self.hand.take(claim, claimed_at=0.0, lease_ends_at=FOREVER)
-
-    def execute(self, held: Held) -> Verdict:
-        verdict = self._executor.execute(held)
-        self.hand.conclude(held, verdict)
-        return verdict
-
-    def run(self) -> Verdict:
-        """Claim, execute and settle one task."""
-        verdict = self.execute(self.claim())
-        self.hand.settle()
-        return verdict
-
-
 @pytest.fixture
 def process() -> Process:
     return Process()
@@ -203,7 +172,7 @@ class TestBothAreCommitted:
         self, process: Process, tenant_a: Tenant
     ) -> None:
         put(store, tenant_a)
-        process.execute(process.claim())
+        process.execute(*process.claim())
         assert (
             process.hand.has_news()
         )  # so that the pool looks for work: a tenant may be below its cap
@@ -250,7 +219,7 @@ class TestBothAreCommitted:
         self, process: Process, tenant_a: Tenant
     ) -> None:
         put(store, tenant_a)
-        held = process.claim()
+        (held,) = process.claim()
         ledger.cancel([held.claim.task_id])
         process.heart.run()
         process.execute(held)
@@ -268,7 +237,7 @@ class TestBothAreCommitted:
         self, process: Process, tenant_a: Tenant
     ) -> None:
         put(store, tenant_a)
-        held = process.claim()
+        (held,) = process.claim()
         process.execute(held)
         process.hand.conclude(held, Release())
         process.hand.settle()
@@ -331,7 +300,7 @@ class TestNeitherIsCommitted:
         self, process: Process, tenant_a: Tenant
     ) -> None:
         put(store, tenant_a)
-        held = process.claim()
+        (held,) = process.claim()
         OTHERS.append(held.lose)
         assert failure(process.execute(held)) == "StaleLease"
         assert not has_written()
@@ -341,8 +310,8 @@ class TestRenewing:
     def settled(self, process: Process, tenant: Tenant) -> Held:
         """By a handler that is still at work."""
         put(store, tenant)
-        held = process.claim()
-        Executor(process.watch, Coroutines()).execute(held)
+        (held,) = process.claim()
+        process.executor.execute(held)
         return held
 
     def test_what_was_settled_is_not_renewed(self, process: Process, tenant_a: Tenant) -> None:

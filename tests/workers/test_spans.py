@@ -6,7 +6,7 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 from opentelemetry import trace
@@ -21,17 +21,9 @@ from scheduling.context import Context
 from scheduling.models import Task
 from scheduling.testing import run_due_tasks
 from scheduling.workers import spans
-from scheduling.workers.board import Board
-from scheduling.workers.coroutines import Coroutines
-from scheduling.workers.executor import Executor
-from scheduling.workers.hand import Hand
-from scheduling.workers.held import Held
-from scheduling.workers.timeouts import Watch
 from tenants.models import Tenant
 from tests.installation import MANAGE
-from tests.workers.kit import a_claim
-
-LEASE = timedelta(seconds=30)
+from tests.workers.kit import Process, a_claim
 
 
 class Tracing:
@@ -53,22 +45,6 @@ def traced(monkeypatch: pytest.MonkeyPatch) -> Tracing:
     tracing = Tracing()
     monkeypatch.setattr(trace, "get_tracer_provider", lambda: tracing.provider)
     return tracing
-
-
-class Process:
-    """As much of a worker process as runs handlers and settles what they said."""
-
-    def __init__(self) -> None:
-        self.worker = uuid4()
-        self.hand = Hand(Board(8))
-        self._executor = Executor(Watch(self.hand.held, lambda _: None), Coroutines())
-
-    def claim(self) -> Held:
-        (claim,) = ledger.claim(self.worker, limit=1, lease=LEASE).claims
-        return self.hand.take(claim, claimed_at=0.0, lease_ends_at=30.0)
-
-    def run(self, held: Held) -> None:
-        self.hand.conclude(held, self._executor.execute(held))
 
 
 def enqueue(declared: Any, *args: Any, tenant: Tenant, **options: Any) -> UUID:
@@ -110,7 +86,7 @@ def test_an_attempt_is_a_child_of_where_its_task_was_enqueued(
     with traced.tracer.start_as_current_span("request") as request:
         task_id = enqueue(echo, "secret", tenant=tenant_a)
     process = Process()
-    process.run(process.claim())
+    process.execute(*process.claim())
     assert traced.ended("run traced.echo") == []  # the ledger does not know yet
     process.hand.settle()
 
@@ -161,7 +137,7 @@ def test_each_attempt_is_told_and_what_an_error_says_is_not(
 def test_what_a_coroutine_does_is_part_of_its_attempt(traced: Tracing, tenant_a: Tenant) -> None:
     task_id = enqueue(coroutine, tenant=tenant_a)
     process = Process()
-    process.run(process.claim())
+    process.execute(*process.claim())
     process.hand.settle()
     (attempt,), (inside,) = traced.ended("run traced.coroutine"), traced.ended("inside")
     assert attempt.parent is None  # nobody traced the one who enqueued it
@@ -179,7 +155,7 @@ def test_what_a_coroutine_does_is_part_of_its_attempt(traced: Tracing, tenant_a:
 def test_an_attempt_that_settles_itself_has_succeeded(traced: Tracing, tenant_a: Tenant) -> None:
     enqueue(settle, tenant=tenant_a)
     process = Process()
-    process.run(process.claim())
+    process.execute(*process.claim())
     process.hand.settle()
     (attempt,) = traced.ended("run traced.settle")
     assert attributes(attempt)["rentroll.outcome"] == "succeeded"
@@ -191,9 +167,9 @@ def test_a_stale_settlement_is_told_as_stale(traced: Tracing, tenant_a: Tenant) 
     """Its handler has succeeded, and the ledger has refused to hear of it."""
     enqueue(echo, "hello", tenant=tenant_a)
     process = Process()
-    held = process.claim()
+    (held,) = process.claim()
     ledger.reap(ledger.held_leases())
-    process.run(held)
+    process.execute(held)
     process.hand.settle()
     (attempt,) = traced.ended("run traced.echo")
     assert attributes(attempt)["rentroll.outcome"] == "stale"
@@ -208,10 +184,10 @@ def test_an_attempt_whose_lease_another_has_is_told_as_stale_once_it_ends(
 ) -> None:
     enqueue(echo, "hello", tenant=tenant_a)
     process = Process()
-    held = process.claim()
+    (held,) = process.claim()
     ledger.reap(ledger.held_leases())
     process.hand.drop(held)
-    process.run(held)
+    process.execute(held)
     (attempt,) = traced.ended("run traced.echo")
     assert attributes(attempt)["rentroll.outcome"] == "stale"
 
@@ -223,9 +199,9 @@ def test_an_attempt_that_could_not_renew_in_time_has_failed(
 ) -> None:
     enqueue(echo, "hello", tenant=tenant_a)
     process = Process()
-    held = process.claim()
+    (held,) = process.claim()
     held.lose()
-    process.run(held)
+    process.execute(held)
     process.hand.settle()
     (attempt,) = traced.ended("run traced.echo")
     assert attributes(attempt)["rentroll.outcome"] == "failed"
