@@ -6,7 +6,7 @@ wall clock, and none takes it for a violation that something took long.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from scheduling.states import TERMINAL, UNCHARGED
 from tests.chaos import order
@@ -21,8 +21,6 @@ from tests.chaos.records import (
     Sample,
     What,
 )
-
-Rule = Callable[[Records], Iterator[str]]
 
 ENQUEUES = frozenset({"enqueue", "again"})
 HONEST = frozenset({0, 200, 201, 202, 404, 409, 429, 503})
@@ -172,7 +170,7 @@ def no_lease_is_taken_from_the_living(records: Records) -> Iterator[str]:
                 yield f"{entry.token} was taken from process {start.pid}, which nothing had befallen"
 
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[order.Rule, ...] = (
     accepted_tasks_are_there,
     every_task_is_over,
     a_key_stands_for_one_task,
