@@ -15,7 +15,7 @@ from scheduling import clock, ledger
 from scheduling.compat import TaskResult, default_task_backend
 from scheduling.declaring.ledger_task import LedgerTask
 from scheduling.ledger.dialects import dialect
-from scheduling.ledger.values import Claim, Fail, Failure, Release, Settlement
+from scheduling.ledger.values import Claim, Fail, Settlement
 from scheduling.models import Task
 from scheduling.results import result_of
 from scheduling.workers.coroutines import Coroutines, Running
@@ -68,7 +68,7 @@ def run_due_tasks(
         failure = here.run(claim)
         if failure and not may_fail:
             raise AssertionError(
-                f"{claim.name} failed on attempt {claim.attempt}:\n{failure.traceback}"
+                f"{claim.name} failed on attempt {claim.attempt}:\n{failure.failure.traceback}"
             )
         results += _results(Task.objects.filter(pk=claim.task_id))
         if len(results) >= at_most:
@@ -113,15 +113,15 @@ class _Here:
                 break
         return next(iter(found.claims), None)
 
-    def run(self, claim: Claim) -> Failure | None:
-        """Run and settle it. How it failed, if it did, or why it could not be run."""
+    def run(self, claim: Claim) -> Fail | None:
+        """Run and settle it. How it failed, if it did."""
         held = Held(claim, place=0, claimed_at=clock.monotonic(), lease_ends_at=FOREVER)
         verdict = self._executor.execute(held)
         if not held.success:
             ledger.settle([Settlement(claim, verdict)], now=dialect().now() + self._ahead)
         if held.span is not None:
             held.span.end(held.success or verdict)
-        return verdict.failure if isinstance(verdict, Fail | Release) else None
+        return verdict if isinstance(verdict, Fail) else None
 
 
 def _results(rows: QuerySet[Task]) -> list[TaskResult]:

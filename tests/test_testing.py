@@ -11,7 +11,6 @@ from django.test import TestCase, TransactionTestCase
 from scheduling import clock, ledger
 from scheduling.compat import TaskResultStatus, task
 from scheduling.context import Context
-from scheduling.ledger.values import NewTask
 from scheduling.models import Attempt
 from scheduling.testing import assert_enqueued, enqueued, run_due_tasks
 from tenants.current import acting_for
@@ -90,11 +89,6 @@ class Behaviour:
     def test_failure_is_raised_with_the_handlers_traceback(self) -> None:
         fail_at_first.enqueue()
         with pytest.raises(AssertionError, match=r"attempt 1(?s:.*)test_testing\.py(?s:.*)no luck"):
-            run_due_tasks()
-
-    def test_task_that_this_code_does_not_know_is_raised_as_well(self) -> None:
-        ledger.enqueue([NewTask(tenant_id=Tenant.objects.get().pk, name="reports.retired")])
-        with pytest.raises(AssertionError, match=r"attempt 1(?s:.*)reports\.retired"):
             run_due_tasks()
 
     def test_retry_comes_with_time(self) -> None:

@@ -126,11 +126,9 @@ class Snooze:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Hand it back unfinished, uncharged, due at once or later. `failure`: what kept it from being started."""
+    """Hand it back unfinished, uncharged, due at once."""
 
     outcome: ClassVar = Outcome.RELEASED
-    delay: timedelta = timedelta(0)
-    failure: Failure | None = None
 
 
 @dataclass(frozen=True, slots=True)

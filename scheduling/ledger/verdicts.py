@@ -40,8 +40,8 @@ def decide(lease: LeaseEnded, verdict: Verdict, task: Standing, now: datetime) -
             return _again(lease, task, outcome, now, retry_in, failure, DeadReason.WORKER_LOST)
         case Snooze(delay):
             return _again(lease, task, outcome, now, delay)
-        case Release(delay, failure):
-            return _again(lease, task, outcome, now, delay, failure)
+        case Release():
+            return _again(lease, task, outcome, now, timedelta(0))
         case _:
             assert_never(verdict)
 

@@ -17,17 +17,13 @@ from scheduling.errors import (
     UnknownHandler,
     not_negative,
 )
-from scheduling.ledger.values import Claim, Fail, Failure, Release, Snooze, Succeed, Verdict
+from scheduling.ledger.values import Claim, Fail, Failure, Snooze, Succeed, Verdict
 
 logger = logging.getLogger(__name__)
 
 CLASS_LIMIT = 500
 MESSAGE_LIMIT = 4 * 1024
 TRACEBACK_LIMIT = 32 * 1024
-HANDED_ON = 60
-"""Times that a task without a handler is left to other workers before that is charged."""
-HANDED_ON_BASE = timedelta(seconds=1)
-HANDED_ON_CAP = timedelta(minutes=1)
 
 
 def of_result(result: Any) -> Verdict:
@@ -52,14 +48,7 @@ def of_error(claim: Claim, task: LedgerTask, error: BaseException) -> Verdict:
 
 
 def of_unknown_handler(claim: Claim, error: UnknownHandler | InvalidTask) -> Verdict:
-    """Another worker may run newer or older code that knows it: it gets the task, and no attempt is charged.
-
-    If none does for half an hour or so, nobody is on the way, and these become failed attempts.
-    """
-    uncharged = claim.generation - claim.attempt
-    if uncharged < HANDED_ON:
-        delay = retry.backoff(uncharged + 1, base=HANDED_ON_BASE, cap=HANDED_ON_CAP)
-        return Release(delay, described(error))
+    """Another worker may run newer or older code that knows it, so it is tried again."""
     return Fail(described(error), retry_in=retry.backoff(claim.attempt), unknown_handler=True)
 
 

@@ -128,21 +128,6 @@ def test_a_released_task_is_due_at_once_and_not_charged(tenant_a: Tenant) -> Non
     assert outcomes(task_id) == ["released"]
 
 
-def test_a_task_that_could_not_be_started_is_due_later_says_why_and_is_not_charged(
-    tenant_a: Tenant,
-) -> None:
-    (task_id,) = put(tenant_a, max_attempts=1)
-    (claim,) = take()
-    say(claim, Release(timedelta(seconds=3), FAILURE), now=at(5))
-    assert (task(task_id).attempts, task(task_id).state) == (0, TaskState.QUEUED)
-    assert task(task_id).error == {"class": "ValueError", "message": "no luck"}
-    told = attempt_of(claim)
-    assert (told.outcome, told.error["traceback"]) == (Outcome.RELEASED, "Traceback …")
-    assert take(now=at(7.9)) == []
-    (again,) = take(now=at(8))
-    assert (again.attempt, again.generation) == (1, 2)
-
-
 # After somebody asked to cancel
 
 

@@ -13,7 +13,7 @@ from scheduling import under_way
 from scheduling.compat import task, task_finished, task_started
 from scheduling.context import Context
 from scheduling.errors import TaskTimeout
-from scheduling.ledger.values import Claim, Fail, Release, Stop, Succeed, Verdict
+from scheduling.ledger.values import Claim, Fail, Stop, Succeed, Verdict
 from scheduling.workers import announcements
 from scheduling.workers.coroutines import Coroutines
 from scheduling.workers.executor import Executor
@@ -187,9 +187,9 @@ def test_traceback_begins_at_the_handler(executor: Executor) -> None:
 def test_handler_that_is_not_there_is_unknown(executor: Executor) -> None:
     verdict = executor.execute(held(a_claim("reports.retired")))
 
-    assert isinstance(verdict, Release)
-    assert verdict.failure is not None
-    assert "reports.retired" in verdict.failure.message
+    assert isinstance(verdict, Fail)
+    assert verdict.unknown_handler
+    assert verdict.retry_in is not None
 
 
 @pytest.mark.parametrize("declared", [add, add_slowly])
@@ -199,8 +199,8 @@ def test_handler_of_another_signature_is_unknown(
 ) -> None:
     verdict = executor.execute(held(claim_of(declared, *args)))
 
-    assert isinstance(verdict, Release)
-    assert verdict.failure is not None
+    assert isinstance(verdict, Fail)
+    assert verdict.unknown_handler
 
 
 def test_type_error_inside_the_handler_is_its_own_failure(executor: Executor) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from scheduling import retry
 from scheduling.errors import PermanentFailure, RetryAfter, Snoozed, UnknownHandler
-from scheduling.ledger.values import Claim, Fail, Release, Snooze, Succeed, Verdict
+from scheduling.ledger.values import Claim, Fail, Snooze, Succeed, Verdict
 from scheduling.returned import RESULT_LIMIT
 from scheduling.workers import verdicts
 from tests.app import tasks
@@ -67,17 +67,9 @@ def test_whatever_is_raised_is_an_ordinary_failure(error: BaseException) -> None
     assert verdict.retry_in <= retry.ceiling(1)
 
 
-UNKNOWN = UnknownHandler("new")
-
-
-def for_long(claim: Claim) -> Claim:
-    """Handed on so often before that it is charged now."""
-    return replace(claim, generation=claim.attempt + verdicts.HANDED_ON)
-
-
 OURS_TO_DELAY: list[tuple[Callable[[Claim], Verdict], timedelta]] = [
     (lambda claim: verdicts.of_error(claim, tasks.noop, ValueError()), retry.FAILED_BASE),
-    (lambda claim: verdicts.of_unknown_handler(for_long(claim), UNKNOWN), retry.FAILED_BASE),
+    (lambda claim: verdicts.of_unknown_handler(claim, UnknownHandler("new")), retry.FAILED_BASE),
     (verdicts.of_endless, retry.FAILED_BASE),
     (verdicts.of_lost_lease, retry.LOST_BASE),
 ]
@@ -94,19 +86,6 @@ def test_a_crowd_that_fails_in_one_instant_is_not_tried_again_in_one(
     )
     assert set(per_tenth) == set(range(10))
     assert min(per_tenth.values()) > 40, "an even spread has a hundred in every tenth"
-
-
-def test_task_that_nobody_here_knows_is_left_to_others_for_long_and_charged_then() -> None:
-    claim = a_claim(attempt=2)
-    soon = verdicts.of_unknown_handler(replace(claim, generation=2), UNKNOWN)
-    later = verdicts.of_unknown_handler(replace(for_long(claim), generation=61), UNKNOWN)
-    for verdict, longest in ((soon, verdicts.HANDED_ON_BASE), (later, verdicts.HANDED_ON_CAP)):
-        assert isinstance(verdict, Release)
-        assert verdict.delay <= longest
-        assert verdict.failure == verdicts.described(UNKNOWN)
-    charged = verdicts.of_unknown_handler(for_long(claim), UNKNOWN)
-    assert isinstance(charged, Fail)
-    assert charged.unknown_handler
 
 
 def test_handler_chooses_its_words() -> None:

@@ -162,8 +162,8 @@ class Model:
                 )
             case Snooze(delay):
                 self._try_again(task, self.now + delay, verdict.outcome)
-            case Release(delay):
-                self._try_again(task, self.now + delay, verdict.outcome)
+            case Release():
+                self._try_again(task, self.now, verdict.outcome)
 
     def lose(self, task: ModelTask, due_at: datetime | None) -> None:
         """By its reaper, which drew the backoff. None: the task is over."""

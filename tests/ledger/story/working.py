@@ -37,7 +37,6 @@ verdicts: st.SearchStrategy[Verdict] = st.one_of(
     st.just(Fail(FAILURE, None)),
     delays.map(Snooze),
     st.just(Release()),
-    delays.map(lambda delay: Release(delay, FAILURE)),
     st.just(Stop()),
 )
 
