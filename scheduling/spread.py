@@ -38,7 +38,7 @@ def counts(seconds: Iterable[float]) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How a number of durations are spread."""
+    """How a number of durations are spread. Two can be added up."""
 
     up_to: Mapping[float, float]
     """How many were no longer than so many seconds; in the order of the bounds."""
@@ -46,3 +46,10 @@ class Spread:
     """All of them."""
     seconds: float
     """All of them together."""
+
+    def __add__(self, other: "Spread") -> "Spread":
+        return Spread(
+            {bound: count + other.up_to[bound] for bound, count in self.up_to.items()},
+            self.count + other.count,
+            self.seconds + other.seconds,
+        )

@@ -115,7 +115,8 @@ class Walk:
         """All that was ever said."""
         kept = {name: one for name, one in os.environ.items() if name not in ONLY_FOR_TESTS}
         programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self._environment = {**kept, "PATH": programs, "PYTHONUNBUFFERED": "1", **environment}
+        calm = {"PYTHONUNBUFFERED": "1", "WEB_WAIT_SECONDS": "60"}  # turned away by no slow machine
+        self._environment = {**kept, **calm, "PATH": programs, **environment}
         self._shell = Shell(folder, self._environment)
         self._servers: dict[str, Server] = {}
 

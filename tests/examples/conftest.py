@@ -8,13 +8,19 @@ import pytest
 from tests.examples.served import Server
 from tests.installation import empty_installation
 
+ENVIRONMENT = {
+    "WEB_CONCURRENCY": "1",
+    "WEB_WAIT_SECONDS": "60",  # the machine may be slow, and nobody is to be turned away for that
+    "REMOTE_QUEUES": "films,zombies",
+}
+
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     installation = empty_installation(tmp_path_factory.mktemp("served"))
     headers = {"Authorization": "Bearer token-tenant-a"}
     with (
-        installation.serving(WEB_CONCURRENCY="1", REMOTE_QUEUES="films,zombies") as (url, _),
+        installation.serving(**ENVIRONMENT) as (url, _),
         httpx.Client(base_url=url, headers=headers, timeout=40) as api,
     ):
         yield Server(url, api)
