@@ -18,6 +18,10 @@ import psycopg
 MANAGE = Path(__file__).resolve().parent.parent / "manage.py"
 
 
+PATIENT = {"WEB_WAIT_SECONDS": "60", "WEB_SECONDS_IN_LINE": "60"}
+"""For a web server of tests that are not about overload: it turns nobody away when the machine stands still."""
+
+
 @dataclass
 class Installation:
     """Where an installation keeps its files, and how its commands are started."""

@@ -22,6 +22,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.installation import PATIENT
 from tests.pages import DOCS
 from tests.terminals import Server, Shell
 from tests.waiting import until
@@ -115,8 +116,8 @@ class Walk:
         """All that was ever said."""
         kept = {name: one for name, one in os.environ.items() if name not in ONLY_FOR_TESTS}
         programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        calm = {"PYTHONUNBUFFERED": "1", "WEB_WAIT_SECONDS": "60"}  # turned away by no slow machine
-        self._environment = {**kept, **calm, "PATH": programs, **environment}
+        own = {"PATH": programs, "PYTHONUNBUFFERED": "1"}
+        self._environment = {**kept, **own, **PATIENT, **environment}
         self._shell = Shell(folder, self._environment)
         self._servers: dict[str, Server] = {}
 

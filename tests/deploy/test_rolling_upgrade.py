@@ -21,7 +21,7 @@ from tests.deploy.releases import (
     newer_release,
     older_release,
 )
-from tests.installation import Installation
+from tests.installation import PATIENT, Installation
 from tests.waiting import until
 
 pytestmark = pytest.mark.timeout(240)  # a dozen programs start, one after the other
@@ -33,8 +33,7 @@ ENVIRONMENT = {
     "PORT": "0",
     "WEB_CONCURRENCY": "1",
     "WEB_SECONDS_TO_LEAVE": "600",
-    "WEB_SECONDS_IN_LINE": "60",
-    "WEB_WAIT_SECONDS": "60",
+    **PATIENT,
 }
 ENQUEUE = """
 from scheduling.builtin.demo import newer

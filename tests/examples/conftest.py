@@ -6,13 +6,9 @@ import httpx
 import pytest
 
 from tests.examples.served import Server
-from tests.installation import empty_installation
+from tests.installation import PATIENT, empty_installation
 
-ENVIRONMENT = {
-    "WEB_CONCURRENCY": "1",
-    "WEB_WAIT_SECONDS": "60",  # the machine may be slow, and nobody is to be turned away for that
-    "REMOTE_QUEUES": "films,zombies",
-}
+ENVIRONMENT = {"WEB_CONCURRENCY": "1", "REMOTE_QUEUES": "films,zombies"} | PATIENT
 
 
 @pytest.fixture(scope="package")
