@@ -6,6 +6,7 @@ up on one that does not react: that handler's thread is lost to the process.
 
 import ctypes
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from threading import Condition, Lock, get_ident
 
 from scheduling import clock
@@ -19,7 +20,6 @@ FOREVER = float("inf")
 
 _set_async_exc = ctypes.pythonapi.PyThreadState_SetAsyncExc
 _set_async_exc.argtypes = [ctypes.c_ulong, ctypes.py_object]
-_NOTHING = ctypes.py_object()
 
 
 class Interrupt:
@@ -50,11 +50,17 @@ class Interrupt:
                 _set_async_exc(self._thread, TaskTimeout)
 
     def close(self) -> None:
-        """The handler came to an end; take back what was sent and has not surfaced."""
+        """The handler came to an end; what was sent and has not surfaced does so here, and no later.
+
+        It is not taken back: Python 3.11 goes on looking for it then, and for ever in a thread that is traced.
+        """
         with self._lock:
             self._is_open = False
             if self._was_asked:
-                _set_async_exc(self._thread, _NOTHING)
+                with suppress(TaskTimeout):
+                    _set_async_exc(self._thread, TaskTimeout)  # in place of the one that waits
+                    while True:
+                        pass
 
 
 class Watch:

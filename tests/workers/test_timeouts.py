@@ -1,5 +1,7 @@
 """The watch: leases that run out, handlers whose time is up, and those that do not react."""
 
+import subprocess
+import sys
 from datetime import timedelta
 from threading import Event, Thread
 from typing import Any
@@ -9,6 +11,7 @@ import pytest
 from scheduling.errors import TaskTimeout
 from scheduling.workers.held import Held
 from scheduling.workers.timeouts import FOREVER, REACTION, Interrupt, Watch
+from tests.installation import MANAGE
 from tests.workers.kit import NOON, Clock, a_claim, held
 
 
@@ -154,6 +157,21 @@ def test_interrupt_after_the_handler_ended_reaches_nobody() -> None:
     thread.interrupt.interrupt()
 
     assert thread.raised is None
+
+
+def test_after_an_interrupt_calls_can_be_traced() -> None:
+    """By a profiler, a debugger, or what measures coverage. In a process of its own, which may have to be killed."""
+    code = (
+        "import sys\n"
+        "from scheduling.workers.timeouts import Interrupt\n"
+        "interrupt = Interrupt()\n"
+        "interrupt._was_asked = True  # and what was sent has surfaced\n"
+        "interrupt.close()\n"
+        "sys.setprofile(lambda *_: None)\n"
+        "(lambda: None)()\n"
+    )
+    program = [sys.executable, str(MANAGE), "shell", "-v0", "-c", code]
+    subprocess.run(program, check=True, timeout=40)
 
 
 def test_interrupt_that_comes_before_the_handler_began_keeps_it_from_beginning() -> None:
