@@ -151,7 +151,10 @@ def test_who_may_only_look_is_offered_nothing_else(viewer: Page, tenant_a: Tenan
     tenants = (f"/admin/tenants/tenant/{tenant_a.pk}/change/", "/admin/tenants/tenant/")
     for address in ("/admin/", TASKS, DEAD_LETTERS, PAUSES, RECURRING, *ones, *tenants):
         viewer.goto(address)
-        words = "all => all.map(one => one.innerText || one.value)"
+        # Django 6.1 calls what sorts a column a button.
+        words = (
+            "all => all.filter(one => !one.closest('th')).map(one => one.innerText || one.value)"
+        )
         buttons = viewer.get_by_role("button").evaluate_all(words)
         harmless = ("Log out", "Filter", "Search", "Toggle theme", "Close")  # that of Django 6.1
         assert not [text for text in buttons if not text.strip().startswith(harmless)], address
