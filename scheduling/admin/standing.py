@@ -72,6 +72,8 @@ class Standing:
 
     row: Row
     sharers: list[Sharer]
+    has_tasks: bool
+    """Whether it has any, finished ones included."""
     failures: list[Failures]
     slots: list[Slot]
     last_hour: Slot
@@ -124,10 +126,12 @@ def read(tenant_id: int, pauses: list[Pause], now: datetime, period: Period) -> 
         return None
     tenant = rows[tenant_id].tenant
     slots, last_hour = read_series(period, now, tenant)
+    latest = failures.latest_of(tenant)
     return Standing(
         row=rows[tenant_id],
         sharers=_sharers(tenant_id, rows, lately, leases.total),
-        failures=failures.of(tenant),
+        has_tasks=bool(latest),
+        failures=failures.of(tenant, latest),
         slots=slots,
         last_hour=last_hour,
     )

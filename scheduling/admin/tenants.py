@@ -22,7 +22,7 @@ from scheduling.models import Lease, Pause, Task
 from tenants.admin import TenantAdmin
 from tenants.models import Tenant
 
-FOUND = "tenant_of_page"
+FOUND = "standing_of_page"
 """Of the request."""
 DIGITS = 19
 """More than a database has for an id."""
@@ -86,7 +86,7 @@ class AuditedTenants(Audited, TenantAdmin):
         found = standing.read(int(object_id), pauses, now, period)
         if found is None:
             return {}
-        setattr(request, FOUND, found.tenant)
+        setattr(request, FOUND, found)
         context: dict[str, Any] = {
             "standing": found,
             "charts": charts.of(found.slots, period),
@@ -103,8 +103,14 @@ class AuditedTenants(Audited, TenantAdmin):
         self, request: HttpRequest, object_id: str, from_field: str | None = None
     ) -> Tenant | None:
         """Whom the page is about was read already."""
-        known: Tenant | None = getattr(request, FOUND, None)
-        return known or super().get_object(request, object_id, from_field)
+        known: standing.Standing | None = getattr(request, FOUND, None)
+        return known.tenant if known else super().get_object(request, object_id, from_field)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Tenant | None = None) -> bool:
+        """Its page has found out already whether it has tasks."""
+        known: standing.Standing | None = getattr(request, FOUND, None)
+        is_held = known is not None and known.tenant == obj and known.has_tasks
+        return not is_held and super().has_delete_permission(request, obj)
 
     def save_model(self, request: HttpRequest, obj: Tenant, form: Any, change: bool) -> None:  # noqa: FBT001  # Django's
         """Enqueueing and claiming read the row; workers that wait because of an old limit look again."""
