@@ -26,7 +26,7 @@ from tenants.models import Tenant
 LINK = re.compile(r'(?:href|hx-get)="([^"#]+)"')
 NO_OTHER_PAGE = frozenset({"_changelist_filters"})
 """What addresses carry only to find the way back."""
-LEFT_OUT = ("admin:logout", "admin:jsi18n", "admin:password_change")
+LEFT_OUT = ("console:logout", "console:jsi18n", "console:password_change")
 MOST_FILTERS = 1
 """Links to combinations of more are not followed."""
 OK = 200
@@ -108,7 +108,7 @@ def _kind(address: str) -> Kind | None:
 
 def _name(kind: Kind) -> str:
     view, asked = kind
-    page = view.removeprefix("admin:").removeprefix("scheduling_").replace("_", " ")
+    page = view.removeprefix("console:").removeprefix("scheduling_").replace("_", " ")
     return f"{page} by {', '.join(sorted(asked))}" if asked else page
 
 
