@@ -16,7 +16,7 @@ SEED ?=
 DATABASE ?= sqlite postgres
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage test-all chaos examples check bench screenshots docs reference wheel lock clean
+.PHONY: help run test coverage test-all chaos mutants examples check bench screenshots docs reference wheel lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ chaos: $(TO_DEVELOP) ## Break everything under load for SECONDS (60), check what
 	@for database in $(DATABASE); do \
 		$(BIN)/python -m tests.chaos --database=$$database --seconds=$(SECONDS) --seed=$(SEED) || exit; \
 	done
+
+mutants: $(TO_DEVELOP) ## Put one small fault at a time into the ledger, and see a test fail; paths and options in ARGS
+	@$(BIN)/python -m tests.mutants $(ARGS)
 
 examples: $(TO_DEVELOP) ## Record what the API answers anew, as the examples of its document
 	@echo '{"operations": {}, "problems": {}}' > scheduling/api/v1/openapi/examples.json
@@ -109,7 +112,7 @@ lock: $(TO_DEVELOP) ## Pin pyproject's dependencies again; ARGS=--upgrade takes 
 
 clean: ## Remove environments and caches; DATA_DIR stays
 	rm -rf .venv .venv-* dist htmlcov $(SITE) .coverage*
-	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .hypothesis .import_linter_cache .mutants .mypy_cache .pytest_cache .ruff_cache
 
 # Exactly what was pinned, and nothing that would have to be built.
 PINNED = --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r

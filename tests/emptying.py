@@ -11,7 +11,12 @@ PERMANENT = {"django_content_type", "auth_permission"}
 
 
 def empty(_: TransactionTestCase) -> None:
-    """In place of `TransactionTestCase._fixture_teardown`. One transaction, in which rows go in any order."""
+    """In place of `TransactionTestCase._fixture_teardown`."""
+    empty_now()
+
+
+def empty_now() -> None:
+    """One transaction, in which rows go in any order."""
     tables = set(connection.introspection.django_table_names()) - PERMANENT
     with transaction.atomic(), connection.cursor() as cursor:
         for table in sorted(tables):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -44,6 +45,27 @@ def test_the_cap_holds_over_all_lanes_of_the_tenant(tenant_a: Tenant) -> None:
     assert len(claims) == 2
     assert take(20, queues=["c"]) == []
     assert len({claim.queue for claim in claims}) == 2
+
+
+@pytest.mark.parametrize("kind", ["every queue", "some queues", "one tenant"])
+def test_the_cap_counts_all_that_runs_of_the_tenant_and_of_nobody_else(
+    tenant_a: Tenant, tenant_b: Tenant, kind: str
+) -> None:
+    """Whatever kind of worker asks."""
+    reaches: dict[str, dict[str, Any]] = {
+        "every queue": {},
+        "some queues": {"queues": ["default", "other"]},
+        "one tenant": {"queues": ["default"], "tenant": tenant_a},
+    }
+    reach = reaches[kind]
+    put(tenant_b, 5)
+    take(5)
+    cap(tenant_a, 3)
+    put(tenant_a, 6)
+    claims = take(2, **reach)
+    assert [len(claims), len(take(6, **reach)), len(take(6, **reach))] == [2, 1, 0]
+    run(claims[:1])
+    assert len(take(6, **reach)) == 1
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,17 @@ def test_a_task_is_stored_as_it_was_given(tenant: Tenant) -> None:
     assert (stored.state, stored.generation, stored.attempts) == (TaskState.QUEUED, 0, 0)
 
 
+@pytest.mark.parametrize("together", [1, 2])
+def test_tasks_of_two_tenants_for_one_queue_go_into_lanes_of_their_own(
+    tenant_a: Tenant, tenant_b: Tenant, together: int
+) -> None:
+    for tenant in (tenant_a, tenant_b, tenant_a, tenant_b):
+        put(tenant, together)
+    lanes = Schedule.objects.values_list("task__tenant", "lane__tenant")
+    assert set(lanes) == {(tenant_a.pk, tenant_a.pk), (tenant_b.pk, tenant_b.pk)}
+    assert lanes.count() == 4 * together
+
+
 def test_nothing_is_a_batch_too(tenant_a: Tenant) -> None:
     assert ledger.enqueue([]) == []
 

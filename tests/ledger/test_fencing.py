@@ -37,8 +37,8 @@ def test_stale_worker_cannot_settle_a_reclaimed_task(tenant_a: Tenant) -> None:
 
     assert [stale.generation for stale in refused.stale] == [1]
     assert task(task_id).state == TaskState.RUNNING
-    assert list(Refusal.objects.values_list("task", "generation", "verb")) == [
-        (task_id, 1, "settle")
+    assert list(Refusal.objects.values_list("task", "generation", "verb", "refused_at")) == [
+        (task_id, 1, "settle", at(61))
     ]
     say(current, Succeed('"alive"'), now=at(62))
     assert task(task_id).result == "alive"
@@ -74,8 +74,10 @@ def test_stale_worker_cannot_renew(tenant_a: Tenant) -> None:
     ledger.reap([lost], now=at(11))
     renewal = ledger.renew(claims, now=at(12))
     assert [stale.task_id for stale in renewal.stale] == [claims[0].task_id]
-    assert [lease.expires_at for lease in ledger.held_leases()] == [renewal.expires_at]
-    assert list(Refusal.objects.values_list("verb", flat=True)) == ["renew"]
+    (renewed,) = ledger.held_leases()
+    assert renewed.expires_at == renewal.expires_at == at(12) + ledger.LEASE
+    assert renewed.seconds == ledger.LEASE.total_seconds()
+    assert list(Refusal.objects.values_list("verb", "refused_at")) == [("renew", at(12))]
 
 
 def test_reaper_that_read_before_a_renewal_ends_nothing(tenant_a: Tenant) -> None:
@@ -95,6 +97,9 @@ def test_zombie_beside_its_successor_in_one_worker_spoils_nothing(tenant_a: Tena
     ledger.reap(ledger.held_leases(), now=at(11))
     (current,) = take(worker=worker, now=at(60))
 
+    held = ledger.held_leases()
+    assert len(ledger.renew([zombie], now=at(61)).stale) == 1
+    assert ledger.held_leases() == held
     renewal = ledger.renew([current, zombie], now=at(61))
     assert [(stale.task_id, stale.generation) for stale in renewal.stale] == [(task_id, 1)]
 
@@ -146,6 +151,21 @@ def test_a_renewal_tells_which_tasks_are_to_stop(tenant_a: Tenant) -> None:
     ledger.cancel([second.task_id], now=at(1))
     renewal = ledger.renew([first, second], now=at(2))
     assert renewal.cancel_requested == {second.task_id}
+
+
+def test_a_renewal_tells_of_no_task_that_it_did_not_renew(tenant_a: Tenant) -> None:
+    put(tenant_a, 2)
+    mine, other = take(2)
+    ledger.cancel([other.task_id], now=at(1))
+    assert ledger.renew([mine], now=at(2)).cancel_requested == frozenset()
+
+
+def test_a_renewal_beside_the_success_of_its_own_claim_is_no_refusal(tenant_a: Tenant) -> None:
+    put(tenant_a)
+    (claim,) = take()
+    say(claim, Succeed(), now=at(1))
+    assert ledger.renew([claim], now=at(2)).stale == []
+    assert not Refusal.objects.exists()
 
 
 def test_a_renewal_of_nothing_renews_nothing(tenant_a: Tenant) -> None:

@@ -117,6 +117,14 @@ def test_a_full_tenant_keeps_nobody_else_out(tenant_a: Tenant, tenant_b: Tenant)
     assert len(put(tenant_b, 50)) == 50
 
 
+def test_what_another_tenant_has_finished_makes_no_room(tenant_a: Tenant, tenant_b: Tenant) -> None:
+    put(tenant_b, 5)
+    say(take(5), Succeed())
+    limit(tenant_a, max_queued=1)
+    put(tenant_a)
+    refused(tenant_a)
+
+
 # rate_per_second
 
 

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from functools import partial
+from importlib import import_module
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -63,6 +64,13 @@ def test_a_pause_stops_what_it_covers_and_nothing_else(
     resume(**scope, now=2)
     assert {work[task_id] for task_id in run_all(now=2)} == set(stopped)
     assert not Pause.objects.exists(), "a pause that is over and holds nothing goes"
+
+
+def test_the_claim_after_one_that_met_a_pause_finds_all_else(tenant_a: Tenant) -> None:
+    put(tenant_a, queue="mail")
+    others = put(tenant_a, 2, queue="video")
+    pause(queue="mail")
+    assert [*run(take()), *run(take())] == others
 
 
 def test_what_was_enqueued_while_paused_runs_afterwards(tenant_a: Tenant) -> None:
@@ -158,6 +166,18 @@ def test_thousands_of_paused_tasks_stand_in_nobodys_way(tenant_a: Tenant) -> Non
     assert not Pause.objects.exists()
 
 
+def test_what_was_put_back_runs_while_the_rest_is_still_to_be(
+    tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("scheduling.ledger.control"), "CHUNK", 1)
+    ids = put(tenant_a, 3)
+    pause(name="demo.echo")
+    take_all()
+    resume(name="demo.echo", now=1)
+    assert run(ledger.claim(uuid4(), limit=9, now=at(1)).claims, now=at(1)) == ids[:1]
+    assert Schedule.objects.filter(readiness=Readiness.HELD).count() == 2
+
+
 def test_held_tasks_cost_a_claim_no_second_look(tenant_a: Tenant) -> None:
     pause(name="held")
     put(tenant_a, 5, name="held")
@@ -172,6 +192,14 @@ def test_a_paused_lane_costs_a_claim_no_second_look(tenant_a: Tenant) -> None:
     take_all()
     assert not Lane.objects.filter(readiness=Readiness.READY).exists()
     assert ledger.claim(uuid4(), limit=4, now=START) == ledger.Claims([], contended=False)
+
+
+def test_a_pause_of_everything_sets_nothing_aside(tenant_a: Tenant) -> None:
+    """Whatever waits, there is nothing to put back when it is lifted."""
+    put(tenant_a)
+    pause()
+    assert take_all() == []
+    assert Lane.objects.get().readiness == Readiness.READY
 
 
 # How long

@@ -1,6 +1,8 @@
 """Leases of workers that are gone or silent are ended: charged, tried again, and dead at the limit."""
 
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -127,6 +129,19 @@ def test_a_lease_of_a_later_generation_is_left_alone(tenant_a: Tenant) -> None:
     (current,) = take(worker=worker, now=at(60))
     assert ledger.reap(read, now=at(61)) == []
     assert len(say(current, Succeed(), now=at(62)).settled) == 1
+
+
+@pytest.mark.parametrize(
+    "other", [{"generation": 2}, {"worker": uuid4()}], ids=["generation", "worker"]
+)
+def test_a_lease_with_the_same_end_is_not_taken_for_the_one_that_was_read(
+    tenant_a: Tenant, other: dict[str, Any]
+) -> None:
+    put(tenant_a)
+    take()
+    (held,) = ledger.held_leases()
+    assert ledger.reap([replace(held, **other)], now=at(11)) == []
+    assert ledger.held_leases() == [held]
 
 
 def test_two_reapers_with_the_same_leases_charge_once(tenant_a: Tenant) -> None:

@@ -65,11 +65,14 @@ def test_work_in_a_lane_that_fell_idle_wakes_again(tenant_a: Tenant, listener: L
     assert heard(listener) == {"work"}
 
 
-def test_work_in_a_busy_lane_wakes_nobody(tenant_a: Tenant, listener: Listener) -> None:
+@pytest.mark.parametrize("together", [1, 2])
+def test_work_in_a_busy_lane_wakes_nobody(
+    tenant_a: Tenant, listener: Listener, together: int
+) -> None:
     """A worker that waits has found every lane empty, so nobody waits while one is ready."""
     put(tenant_a)
     heard(listener)
-    put(tenant_a)
+    put(tenant_a, together)
     assert heard(listener) == set()
 
 
