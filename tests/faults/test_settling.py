@@ -30,7 +30,7 @@ def test_stopped_worker_that_comes_back_leaves_no_row_of_its_own(
     effects.wait_for("a started 1")
     zombie = pid_that_runs(task_id)
     os.kill(zombie, signal.SIGSTOP)
-    start_workers("--processes=1", SHORT_LEASE)
+    start_workers("--processes=1", "--lease-seconds=300")
     effects.wait_for("a started 2")
     effects.open_gate("a")
     wait_for_state(task_id, TaskState.SUCCEEDED)

@@ -15,6 +15,8 @@ from tests.faults.kit import Effects, enqueue, outcomes, pid_that_runs, the_task
 from tests.waiting import until
 
 SHORT_LEASE = "--lease-seconds=1"
+LEASE_TO_KEEP = "--lease-seconds=3"
+"""Seconds of a lease that no stall of a busy machine may end."""
 
 
 def test_stopped_worker_that_comes_back_and_succeeds_is_refused(
@@ -25,7 +27,7 @@ def test_stopped_worker_that_comes_back_and_succeeds_is_refused(
     effects.wait_for("a started 1")
     zombie = pid_that_runs(task_id)
     os.kill(zombie, signal.SIGSTOP)
-    start_workers("--processes=1", SHORT_LEASE)
+    start_workers("--processes=1", LEASE_TO_KEEP)
     effects.wait_for("a started 2")
     effects.open_gate("a")
     wait_for_state(task_id, TaskState.SUCCEEDED)
@@ -46,7 +48,7 @@ def test_stopped_worker_that_comes_back_beside_its_successor_notices_and_leaves_
     effects.wait_for("a started 1")
     zombie = pid_that_runs(task_id)
     os.kill(zombie, signal.SIGSTOP)
-    start_workers("--processes=1", SHORT_LEASE)
+    start_workers("--processes=1", LEASE_TO_KEEP)
     effects.wait_for("a started 2")
 
     os.kill(zombie, signal.SIGCONT)
@@ -62,8 +64,8 @@ def test_stopped_worker_that_comes_back_beside_its_successor_notices_and_leaves_
 def test_task_longer_than_its_lease_runs_once_while_it_is_renewed(
     start_workers: Start, effects: Effects, tenant_a: Tenant
 ) -> None:
-    start_workers("--processes=2", SHORT_LEASE)
-    task_id = enqueue(tasks.compute, 2.5, tenant=tenant_a)
+    start_workers("--processes=2", LEASE_TO_KEEP)
+    task_id = enqueue(tasks.compute, 4.5, tenant=tenant_a)
 
     wait_for_state(task_id, TaskState.SUCCEEDED)
 
@@ -87,8 +89,8 @@ def test_renewals_tell_how_far_a_handler_has_come(
 def test_leases_survive_handlers_that_compete_for_the_interpreter(
     start_workers: Start, effects: Effects, tenant_a: Tenant
 ) -> None:
-    start_workers("--processes=1", "--threads=8", "--lease-seconds=1.5")
-    all_of_them = [enqueue(tasks.compute, 3.0, tenant=tenant_a) for _ in range(8)]
+    start_workers("--processes=1", "--threads=8", LEASE_TO_KEEP)
+    all_of_them = [enqueue(tasks.compute, 4.5, tenant=tenant_a) for _ in range(8)]
 
     for task_id in all_of_them:
         wait_for_state(task_id, TaskState.SUCCEEDED)
@@ -96,14 +98,17 @@ def test_leases_survive_handlers_that_compete_for_the_interpreter(
     assert list(Attempt.objects.values_list("outcome", flat=True)) == ["succeeded"] * 8
 
 
-@pytest.mark.parametrize(("seconds", "outcome"), [(0.5, "succeeded"), (3.0, "lost")])
+@pytest.mark.parametrize(
+    ("lease", "seconds", "outcome"),
+    [(LEASE_TO_KEEP, 1.0, "succeeded"), (SHORT_LEASE, 3.0, "lost")],
+)
 def test_handler_that_holds_the_interpreter_loses_its_lease_only_after_the_length_of_it(
-    seconds: float, outcome: str, start_workers: Start, tenant_a: Tenant
+    lease: str, seconds: float, outcome: str, start_workers: Start, tenant_a: Tenant
 ) -> None:
-    start_workers("--processes=1", SHORT_LEASE)
+    start_workers("--processes=1", lease)
     task_id = enqueue(tasks.hold_the_interpreter, seconds, tenant=tenant_a, max_attempts=1)
     pid_that_runs(task_id)
-    start_workers("--processes=1", SHORT_LEASE)
+    start_workers("--processes=1", lease)
 
     until(lambda: the_task(task_id).is_terminal)
 
