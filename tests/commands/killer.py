@@ -1,4 +1,4 @@
-"""`python -m tests.commands.killer URL`: moves the ledger there in children that kill themselves on the way.
+"""`python -m tests.commands.killer WORDS…`: says `moveledger` with these in children that kill themselves on the way.
 
 For each number that it reads, a line each, it starts one that goes so many statements far, and says how it ended.
 """
@@ -49,17 +49,17 @@ def die_before_statement(number: int) -> None:
         setattr(where, verb, counting(getattr(where, verb)))
 
 
-def main(url: str) -> None:
+def main(words: list[str]) -> None:
     move.CHUNK_ROWS = 4
     for line in sys.stdin:
         child = os.fork()
         if not child:
             die_before_statement(int(line))
-            said = manage("moveledger", "--to", url)
+            said = manage("moveledger", *words)
             sys.stderr.write(said.err)
             os._exit(said.code)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1:])

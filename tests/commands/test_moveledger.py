@@ -18,7 +18,7 @@ from pytest_django import DjangoDbBlocker
 
 from scheduling import ledger
 from scheduling.ledger import check
-from scheduling.ledger.moving import move, target
+from scheduling.ledger.moving import move, seal, target
 from scheduling.ledger.moving.tables import LEFT_OUT
 from scheduling.models import Lease, Task
 from tenants.models import ApiToken, Tenant
@@ -332,29 +332,35 @@ def test_a_lease_of_a_worker_that_is_gone_is_ended_by_who_waits(sides: Sides, ac
         assert not Lease.objects.exists()
 
 
-def test_killed_at_any_statement_it_goes_on_and_nothing_is_lost(templates: Templates) -> None:
-    """Each time a little later, on what the one before left behind, until one gets to the end."""
-    sides = templates.sides()
-    with ledger_at(sides.source):
-        furnish()
-        before = contents()
-    ended, met_a_part = -signal.SIGKILL, False
-    with python("-m", "tests.commands.killer", sides.target, source=sides.source) as killer:
+def killed_again_and_again(sides: Sides, *options: str) -> Iterator[None]:
+    """Say it in programs that die, each a little later, on what the one before left; until one gets to the end."""
+    words = ("--to", sides.target, *options)
+    with python("-m", "tests.commands.killer", *words, source=sides.source) as killer:
         assert killer.stdin
         assert killer.stdout
         for statements in range(5, 5000, 37):
             killer.stdin.write(f"{statements}\n")
             killer.stdin.flush()
-            ended = int(killer.stdout.readline())
-            if ended != -signal.SIGKILL:
+            if (ended := int(killer.stdout.readline())) == 0:
                 break
-            with ledger_at(sides.target):
-                is_a_part = Tenant.objects.exists()
-            if is_a_part:
-                assert not accepts_work(sides.source)
-                met_a_part = met_a_part or not accepts_work(sides.target)
+            assert ended == -signal.SIGKILL
+            yield
         killer.stdin.close()
     assert ended == 0
+
+
+def test_killed_at_any_statement_it_goes_on_and_nothing_is_lost(templates: Templates) -> None:
+    sides = templates.sides()
+    with ledger_at(sides.source):
+        furnish()
+        before = contents()
+    met_a_part = False
+    for _ in killed_again_and_again(sides):
+        with ledger_at(sides.target):
+            is_a_part = Tenant.objects.exists()
+        if is_a_part:
+            assert not accepts_work(sides.source)
+            met_a_part = met_a_part or not accepts_work(sides.target)
     assert met_a_part
     with ledger_at(sides.target):
         after = contents()
@@ -412,6 +418,22 @@ class TestGoingBack:
         moved(sides)
         assert not accepts_work(sides.source)
         assert accepts_work(sides.target)
+
+    def test_killed_at_any_statement_it_goes_on_and_one_side_at_most_takes_work(
+        self, sides: Sides, acme: Tenant
+    ) -> None:
+        moved(sides)
+        kills = 0
+        for _ in killed_again_and_again(sides, "--undo"):
+            kills += 1
+            with ledger_at(sides.source):
+                is_sealed = seal.sealed() is not None
+            with ledger_at(sides.target):
+                assert is_sealed or seal.sealed() is not None or not Tenant.objects.exists()
+        assert kills > 3
+        assert accepts_work(sides.source)
+        with ledger_at(sides.target):
+            assert not Tenant.objects.exists()
 
     def test_not_when_the_target_has_accepted_anything(self, sides: Sides, acme: Tenant) -> None:
         moved(sides)
