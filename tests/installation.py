@@ -16,8 +16,6 @@ from uuid import uuid4
 import psycopg
 
 MANAGE = Path(__file__).resolve().parent.parent / "manage.py"
-
-
 PATIENT = {"WEB_WAIT_SECONDS": "60", "WEB_SECONDS_IN_LINE": "60"}
 """For a web server of tests that are not about overload: it turns nobody away when the machine stands still."""
 
@@ -29,10 +27,14 @@ class Installation:
     data_dir: Path
     database_url: str | None = None
     environment: dict[str, str] = field(default_factory=dict)
+    is_patient: bool = True
+    """Tests about overload say no: they get a web server as it is shipped."""
 
     def start(self, *command: str, **popen: Any) -> subprocess.Popen[str]:
         """Start ``manage.py`` with that command; its output, errors included, is read from stdout."""
         own = {"DATA_DIR": str(self.data_dir), "DEBUG": "1", **self.environment}
+        if self.is_patient:
+            own = PATIENT | own
         if self.database_url:
             own["DATABASE_URL"] = self.database_url
         return subprocess.Popen(

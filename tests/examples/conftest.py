@@ -6,9 +6,9 @@ import httpx
 import pytest
 
 from tests.examples.served import Server
-from tests.installation import PATIENT, empty_installation
+from tests.installation import empty_installation
 
-ENVIRONMENT = {"WEB_CONCURRENCY": "1", "REMOTE_QUEUES": "films,zombies"} | PATIENT
+ENVIRONMENT = {"WEB_CONCURRENCY": "1", "REMOTE_QUEUES": "films,zombies"}
 
 
 @pytest.fixture(scope="package")

@@ -37,6 +37,7 @@ def main() -> int:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="overload-")))
         installation = Installation(folder / "data", database_url(asked.database, folder, stack))
+        installation.is_patient = False
         times = folder / "times"
         times.mkdir()
         installation.environment |= {

@@ -17,6 +17,7 @@ PATIENCE = 5.0
 
 @pytest.fixture
 def address(installation: Installation) -> Iterator[str]:
+    installation.is_patient = False
     with installation.serving(LOG_LEVEL="ERROR") as (address, _):
         yield address
 

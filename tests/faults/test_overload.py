@@ -12,14 +12,14 @@ MIB = 1024 * 1024
 def test_a_flood_is_told_to_come_back_and_is_forgotten_when_it_is_over(
     installation: Installation,
 ) -> None:
+    installation.is_patient = False
     with installation.serving(**limits()) as (url, server):
         flood(url, clients=24, seconds=1.5)  # everything is loaded, and every buffer made
         before = web_memory(server)
-        heard = flood(url, clients=24, seconds=3.0)
+        heard = flood(url, clients=24, seconds=3.0, times=10)
         after = web_memory(server)
         wait_for_normal_service(url)
 
     assert not heard.wrong, heard.told()
     assert {201, 429, 503} <= heard.count().keys(), heard.told()
-    assert heard.count().total() > 10 * heard.count()[201], heard.told()
     assert after - before < 16 * MIB, f"{(after - before) / MIB:.1f} MiB more"
