@@ -1,6 +1,7 @@
 """Many servers that start at once on an empty installation set it up once, and none of them fails."""
 
 import signal
+import socket
 
 import httpx
 import pytest
@@ -68,6 +69,22 @@ def test_a_server_refuses_the_ledger_of_a_newer_release_and_starts_nothing(
         assert "A newer release has changed the tables (tenants.9999_of_the_future)" in output
         assert "Traceback" not in output
         assert "serves on" not in output
+
+
+def test_a_server_whose_port_is_taken_says_so_before_it_sets_anything_up(
+    installation: Installation,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        installation.environment["PORT"] = str(taken)
+        refused = installation.start("serve")
+        output, _ = refused.communicate()
+
+    assert refused.returncode == 2, output
+    assert f"Cannot serve on port {taken} of 127.0.0.1" in output
+    assert "Name another one in PORT" in output
+    for what in ("Traceback", "password", "serves on"):
+        assert what not in output
 
 
 def test_eight_web_workers_serve_an_empty_installation_until_asked_to_stop(

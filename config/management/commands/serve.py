@@ -1,5 +1,6 @@
 """``manage.py serve``: the web server and the workers, for as long as both live."""
 
+import socket
 import subprocess  # nosec B404  # our own programs
 import sys
 from typing import Any
@@ -29,6 +30,9 @@ class Command(BaseCommand):
     help = "Set up what is missing, then serve the API and the console and run workers."
 
     def handle(self, *args: Any, **options: Any) -> None:
+        # Before anything is set up or told: gunicorn would find out last.
+        require_free(settings.BIND, settings.PORT)
+
         # In a process of its own: this one keeps free of connections and threads, for it forks.
         bootstrap = [*MANAGE, "bootstrap", "-v0"]
         setup = subprocess.run(bootstrap, cwd=settings.BASE_DIR, check=False)  # nosec B603  # no shell
@@ -45,3 +49,18 @@ class Command(BaseCommand):
         )
         if endings:
             raise CommandError(f"{'; '.join(map(str, endings))}. The rest was stopped.")
+
+
+def require_free(host: str, port: int) -> None:
+    """That a web server can listen there. Raises CommandError with what stands in the way, and what to do."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as gunicorn does
+        try:
+            probe.bind((host.strip("[]"), port))
+        except (OSError, OverflowError) as error:
+            raise CommandError(
+                f"Cannot serve on port {port} of {host}: {error.args[-1]}. Name another one in PORT, or stop the program"
+                " that has it. Nothing was started.",
+                returncode=2,
+            ) from error
