@@ -55,6 +55,22 @@ def test_a_failed_attempt_is_told_and_the_task_retries(api_a: Api, tenant_a: Ten
     assert attempt["due_at"] <= attempt["started_at"] <= attempt["finished_at"]
 
 
+def test_a_task_that_succeeds_in_the_end_has_no_error_but_its_failed_attempt_has(
+    api_a: Api, tenant_a: Tenant
+) -> None:
+    [task_id] = kit.put(tenant_a)
+    kit.say(kit.take(), kit.failing(retry_in=timedelta()))
+    kit.say(kit.take(), ledger.Succeed())
+    state, error, attempts = seen(api_a, task_id, "state", "error", "attempts")
+    assert (state, error) == ("succeeded", None)
+    assert [attempt["error"] for attempt in attempts] == [
+        {"class": "ValueError", "message": "no luck"},
+        None,
+    ]
+    [listed] = api_a.get("/v1/tasks").json()["tasks"]
+    assert listed["error"] is None
+
+
 def test_a_result_is_shown(api_a: Api, tenant_a: Tenant) -> None:
     [task_id] = kit.put(tenant_a)
     kit.say(kit.take(), ledger.Succeed('{"sent": 3}'))

@@ -24,7 +24,7 @@ def summary(task: Task, *, caller: Caller, now: datetime) -> dict[str, Any]:
         "generation": task.generation,
         "created_at": instant(task.created_at),
         "finished_at": instant(task.finished_at),
-        "error": task.error,
+        "error": error(task),
         "dead_reason": task.dead_reason,
         "idempotency_key": task.idempotency_key,
         "label": task.label,
@@ -85,6 +85,11 @@ def progress(task: Task) -> Any:
 def attempt(task: Task) -> int:
     """The attempt that runs, or else how many have been charged; 0 before the first."""
     return task.attempts + (task.state == TaskState.RUNNING)
+
+
+def error(task: Task) -> Any:
+    """Of its last failed attempt, unless it has succeeded since: then only that attempt tells of it."""
+    return None if task.state == TaskState.SUCCEEDED else task.error
 
 
 def instant(value: datetime | None) -> str | None:

@@ -101,7 +101,10 @@ SUMMARY: dict[str, Schema] = {
     "generation": integer(minimum=0),
     "created_at": INSTANT,
     "finished_at": or_null(INSTANT),
-    "error": {"type": ["object", "null"]},
+    "error": {
+        "type": ["object", "null"],
+        "description": "class and message of the last failed attempt; null once the task has succeeded",
+    },
     "dead_reason": or_null(one_of(DeadReason)),
     "idempotency_key": or_null(text()),
     "label": or_null(text()),
