@@ -58,6 +58,24 @@ def test_the_page_of_a_tenant_says_who_starves_whom_and_what_failed(
     expect(operator.get_by_role("heading", name="demo.echo")).to_be_visible()
 
 
+def test_tabs_buttons_and_names_of_rows_are_not_underlined_whatever_the_stock_admin_does(
+    operator: Page, night: None
+) -> None:
+    operator.goto("/admin/")
+    for plain in (".pages a", "a.button", ".choice a", ".figures tbody th a"):
+        expect(operator.locator(plain).first).to_have_css("text-decoration-line", "none")
+    expect(operator.locator(".notices a").first).to_have_css("text-decoration-line", "underline")
+
+
+def test_groups_of_dead_letters_are_as_wide_as_the_list_below(viewer: Page, night: None) -> None:
+    viewer.goto("/admin/scheduling/deadletter/")
+    widths = [
+        viewer.locator(part).evaluate("one => one.getBoundingClientRect().width")
+        for part in (".groups", "#changelist")
+    ]
+    assert widths[0] == pytest.approx(widths[1], abs=2)
+
+
 def test_limits_are_changed_with_effect_at_once(owner: Page, night: None, tenant_a: Tenant) -> None:
     owner.goto(f"/admin/tenants/tenant/{tenant_a.pk}/change/")
     owner.get_by_label("Max in flight").fill("30")
