@@ -1,12 +1,8 @@
 """How `make docs` makes a site of these pages. They are Markdown, and read well without it."""
 
 import re
-from collections.abc import Iterable
-from pathlib import Path
 
 from sphinx.application import Sphinx
-
-DOCS = Path(__file__).parent
 
 project = "Rentroll"
 extensions = ["myst_parser"]
@@ -35,22 +31,12 @@ PAGE = re.compile(r"^- \[(.+)\]\((.+)\.md\)", re.MULTILINE)
 
 
 def add_navigation(app: Sphinx, read: str, source: list[str]) -> None:
-    """The lists of the front page are the navigation; to each belongs what else is in the folders it names."""
+    """The lists of the front page are the navigation; a page that is in none of them fails."""
     if read != root_doc:
         return
     for chapter, text in CHAPTER.findall(source[0]):
-        titles = {page: title for title, page in PAGE.findall(text)}
-        listed = [f"{title} <{page}>" for page, title in titles.items()]
-        others = [page for page in beside(titles) if page not in titles]
-        entries = "\n".join(listed + others)
+        entries = "\n".join(f"{title} <{page}>" for title, page in PAGE.findall(text))
         source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {chapter}\n\n{entries}\n```\n"
-
-
-def beside(pages: Iterable[str]) -> list[str]:
-    """What lies in their folders, unless that is the one of this file."""
-    folders = {page.rpartition("/")[0] for page in pages} - {"", ".."}
-    found = (file for folder in sorted(folders) for file in sorted((DOCS / folder).glob("*.md")))
-    return [str(file.relative_to(DOCS).with_suffix("")) for file in found]
 
 
 def setup(app: Sphinx) -> None:
