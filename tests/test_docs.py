@@ -24,6 +24,8 @@ HTTP_REQUESTS = ROOT / "docs" / "http-requests.md"
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 LINK_INTO_A_PAGE = re.compile(r"\]\((?!https?:)([^)#]*)#([^)]+)\)")
 FENCED = re.compile(r"^ *(`{3,}).*?^ *\1", re.DOTALL | re.MULTILINE)
+READERS = {"$API": "API=", "$TOKEN": "TOKEN=", "only_id": "only_id()"}
+"""What readers have in their terminal, and how it gets there."""
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
@@ -45,6 +47,16 @@ def test_every_link_into_a_page_names_one_of_its_headings(page: Path) -> None:
         (to, heading)
         for to, heading in links
         if heading not in anchors(page.parent / to if to else page)
+    ] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_page_that_types_names_of_the_readers_tells_where_they_are_from(page: Path) -> None:
+    text = page.read_text()
+    assert [
+        name
+        for name, made in READERS.items()
+        if name in text and made not in text and not re.search(rf"`{re.escape(name)}`.*\]\(", text)
     ] == []
 
 
