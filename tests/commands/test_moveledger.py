@@ -90,7 +90,9 @@ def moved(sides: Sides) -> Said:
     return said
 
 
-def python(*arguments: str, source: str) -> "subprocess.Popen[str]":
+def python(
+    *arguments: str, source: str, stderr: int | None = None, **environment: str
+) -> "subprocess.Popen[str]":
     """Another program of the source's."""
     return subprocess.Popen(
         [sys.executable, *arguments],
@@ -98,10 +100,12 @@ def python(*arguments: str, source: str) -> "subprocess.Popen[str]":
             **os.environ,
             "DATABASE_URL": source,
             "DJANGO_SETTINGS_MODULE": "config.settings",
+            **environment,
         },
         cwd=MANAGE.parent,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=stderr,
         text=True,
     )
 
@@ -252,6 +256,21 @@ class TestWhatIsRefused:
         said = refusal(Sides(sides.source, url))
         assert "--to" in said
         assert "hunter2" not in said
+
+    def test_where_nothing_speaks_to_postgresql_and_what_to_install(
+        self, sides: Sides, tmp_path: Path
+    ) -> None:
+        (tmp_path / "psycopg.py").write_text("raise ModuleNotFoundError('psycopg')")
+        moving = python(
+            *("manage.py", "moveledger", "--to", sides.target),
+            source=sides.source,
+            stderr=subprocess.STDOUT,
+            PYTHONPATH=str(tmp_path),
+        )
+        said, _ = moving.communicate()
+        assert moving.returncode == 2, said
+        assert "pip install 'rentroll[postgres]'" in said
+        assert "Traceback" not in said
 
     def test_a_ledger_that_violates_its_invariants(self, sides: Sides) -> None:
         with ledger_at(sides.source):

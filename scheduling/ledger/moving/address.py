@@ -2,9 +2,7 @@
 
 from typing import Any
 
-import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
-from psycopg.conninfo import conninfo_to_dict
 
 from scheduling.ledger.moving.errors import CannotMove
 
@@ -17,12 +15,7 @@ def settings_for(url: str) -> dict[str, Any]:
         raise CannotMove(
             "--to names no PostgreSQL database. Say postgres://user:password@host/name."
         )
-    try:
-        told = conninfo_to_dict(url)
-    except psycopg.ProgrammingError:
-        raise CannotMove(
-            "--to cannot be read. Percent-encode what is special in its user and password, such as / (%2F)."
-        ) from None
+    told = parts_of(url)
     known = {name: str(told.pop(name, None) or "") for name in KNOWN}
     return {
         **connections[DEFAULT_DB_ALIAS].settings_dict,
@@ -36,6 +29,23 @@ def settings_for(url: str) -> dict[str, Any]:
         "CONN_HEALTH_CHECKS": False,
         "OPTIONS": {"application_name": "rentroll moveledger", "connect_timeout": 5, **told},
     }
+
+
+def parts_of(url: str) -> dict[str, Any]:
+    """As libpq names them. Raises CannotMove, also where nobody can speak to PostgreSQL yet."""
+    try:
+        from psycopg import ProgrammingError
+        from psycopg.conninfo import conninfo_to_dict
+    except ImportError as error:
+        raise CannotMove(
+            "What speaks to PostgreSQL is not installed. Run: pip install 'rentroll[postgres]'"
+        ) from error
+    try:
+        return conninfo_to_dict(url)
+    except ProgrammingError:
+        raise CannotMove(
+            "--to cannot be read. Percent-encode what is special in its user and password, such as / (%2F)."
+        ) from None
 
 
 def place_of(settings: dict[str, Any]) -> str:

@@ -3,10 +3,9 @@
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
-import psycopg
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.utils import load_backend
@@ -17,6 +16,9 @@ from scheduling.ledger.moving.address import place_of, settings_for
 from scheduling.ledger.moving.errors import CannotMove
 from scheduling.ledger.moving.seal import literal, quoted
 from scheduling.ledger.moving.tables import Row, Table
+
+if TYPE_CHECKING:
+    import psycopg
 
 MOVE_LOCK = 0x4D_4F_56_45  # any number that every move agrees on
 PATIENCE = "10s"
