@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 TO_RUN := $(VENV)/.ready-to-run
 TO_DEVELOP := $(VENV)/.ready-to-develop
 BENCH := .venv-bench
+BUILD := .venv-build
 DOCS := .venv-docs
 SITE := htmldocs
 PYTHONS := 3.11 3.13
@@ -70,7 +71,7 @@ check: $(TO_DEVELOP) ## Lint, types, import rules, migrations, deployment settin
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive $(PROGRAMS) --exclude $(DIALECTS),$(MOVING)
 	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive $(DIALECTS) $(MOVING) --skip B608
-	@$(BIN)/python scripts/audit.py requirements.txt requirements-dev.txt requirements-docs.txt
+	@$(BIN)/python scripts/audit.py requirements.txt requirements-dev.txt requirements-build.txt requirements-docs.txt
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	@echo "manage.py check --deploy, in production settings"
 	@DEBUG=0 SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(64))') \
@@ -81,8 +82,8 @@ check: $(TO_DEVELOP) ## Lint, types, import rules, migrations, deployment settin
 bench: $(BENCH)/.ready ## Measure beside the peers; what and how in ARGS, such as ARGS=--list or "ARGS=pickup --quick"
 	@$(BENCH)/bin/python -m benchmarks $(ARGS)
 
-wheel: $(TO_DEVELOP) ## Build the wheel that other Django projects install, and its sources, into dist/
-	$(BIN)/hatchling build --clean
+wheel: $(BUILD)/.ready ## Build the wheel that other Django projects install, and its sources, into dist/
+	$(BUILD)/bin/hatchling build --clean
 
 screenshots: $(TO_DEVELOP) ## Picture the console's main pages, with a demo's data, into docs/images/
 	@scripts/need-chromium
@@ -108,6 +109,7 @@ lock: $(TO_DEVELOP) ## Pin pyproject's dependencies again; ARGS=--upgrade takes 
 		--output-file requirements-dev.txt
 	$(LOCK) pyproject.toml --extra stand-alone --python-version 3.12 requirements-bench.in --constraint requirements.txt \
 		--output-file requirements-bench.txt
+	$(LOCK) --python-version 3.11 --group build --constraint requirements-dev.txt --output-file requirements-build.txt
 	$(LOCK) --python-version 3.11 --group docs --output-file requirements-docs.txt
 
 clean: ## Remove environments and caches; DATA_DIR stays
@@ -142,8 +144,9 @@ $(BENCH)/.ready: requirements-bench.txt
 	$(BENCH)/bin/pip check
 	@touch $@
 
-$(DOCS)/.ready: requirements-docs.txt
-	@$(NEW_ENVIRONMENT) $(DOCS)
-	$(DOCS)/bin/pip install $(PINNED) $<
-	$(DOCS)/bin/pip check
+# Each has a little of its own to do, and nothing of what a developer needs.
+$(BUILD)/.ready $(DOCS)/.ready: .venv-%/.ready: requirements-%.txt
+	@$(NEW_ENVIRONMENT) .venv-$*
+	.venv-$*/bin/pip install $(PINNED) $<
+	.venv-$*/bin/pip check
 	@touch $@
