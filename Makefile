@@ -21,6 +21,7 @@ DATABASE ?= sqlite postgres
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "  PYTHON=python3.13 names the Python of a new environment, VENV=.venv-3.13 its folder."
 
 run: $(TO_RUN) ## Serve on PORT (8000) and run workers, files in DATA_DIR (data/); Ctrl-C stops both
 	@DEBUG=$${DEBUG-1} exec $(BIN)/python manage.py serve
