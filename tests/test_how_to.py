@@ -71,7 +71,7 @@ def test_backing_up_and_restoring(tmp_path: Path) -> None:
         walk.write("mysettings.py", SETTINGS.format(""))
         walk.follow(INDEX)
         walk.type("python manage.py bootstrap")
-        for block in blocks_of(BACK_UP, without=other):
+        for block in blocks_of(BACK_UP, without=[other]):
             walk.take(block)
             if block.kind == "sh" and "manage.py backup" in block.text:
                 backed_up = walk.answer

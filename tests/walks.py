@@ -17,7 +17,7 @@ import shutil
 import signal
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,11 +68,11 @@ class Block:
     text: str
 
 
-def blocks_of(page: Path, *, without: str | None = None) -> list[Block]:
-    """In the order of the page; one of its chapters may be left out, by its heading."""
+def blocks_of(page: Path, *, without: Iterable[str] = ()) -> list[Block]:
+    """In the order of the page; chapters may be left out, by their headings."""
     text = page.read_text()
-    if without:
-        before, chapter = text.split(f"\n## {without}\n")
+    for heading in without:
+        before, chapter = text.split(f"\n## {heading}\n")
         text = before + "\n## ".join(["", *chapter.split("\n## ")[1:]])
     blocks = [Block(found[2], textwrap.dedent(found[3])) for found in BLOCK.finditer(text)]
     assert text.count(FENCE) == 2 * len(blocks), f"{page.name}: a block does not end"

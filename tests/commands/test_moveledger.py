@@ -2,18 +2,19 @@
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
+from psycopg.conninfo import conninfo_to_dict
 from pytest_django import DjangoDbBlocker
 
 from scheduling import ledger
@@ -27,7 +28,9 @@ from tests.commands.kit import Said
 from tests.commands.moving import Sides, Templates, ledger_at
 from tests.installation import MANAGE
 from tests.ledger.kit import START, put, run, take, take_all
+from tests.packaging.project import SNIPPETS
 from tests.pages import DOCS
+from tests.walks import blocks_of, walking
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -494,42 +497,45 @@ def test_a_sealed_ledger_is_not_migrated(sides: Sides, acme: Tenant) -> None:
 
 
 class TestTheGuide:
-    """docs/how-to/move-to-postgresql.md, typed into a shell from top to bottom."""
+    """docs/how-to/move-to-postgresql.md, typed from top to bottom."""
 
-    PAGE = (DOCS / "how-to" / "move-to-postgresql.md").read_text()
+    PAGE = DOCS / "how-to" / "move-to-postgresql.md"
+    STAND_ALONE, OF_THEIRS = "In the stand-alone project", "In a project of your own"
+    GO_ON = "on_new setpaused false\n"
 
-    def blocks(self, section: str, language: str) -> list[str]:
-        (text,) = re.findall(rf"^## {section}\n(.*?)(?=^## |\Z)", self.PAGE, re.DOTALL | re.M)
-        return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
-
-    def test_what_is_typed_does_what_is_said(self, templates: Templates, tmp_path: Path) -> None:
+    def test_what_is_typed_in_the_stand_alone_project_moves_it_and_takes_it_back(
+        self, templates: Templates, tmp_path: Path
+    ) -> None:
         sides = templates.sides()
-        shutil.move(sides.source.removeprefix("sqlite:///"), tmp_path / "scheduler.db")
+        file = shutil.move(sides.source.removeprefix("sqlite:///"), tmp_path / "scheduler.db")
         (tmp_path / "manage.py").symlink_to(MANAGE)
-        before, (move_it, look, go_on) = (
-            self.blocks("Before.*?", "sh"),
-            self.blocks("The move", "sh"),
-        )
-        (go_back,) = self.blocks("Going back", "sh")
-        assert go_back.endswith(go_on)
-        typed = "\n".join([*before, move_it, look, go_back])
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        environment = {**os.environ, "DATA_DIR": str(tmp_path), "NEW": sides.target, "PATH": path}
-        environment.pop("DATABASE_URL")
-
-        done = subprocess.run(
-            ["/bin/bash", "-ec", typed],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-        assert (done.returncode, done.stderr) == (0, "")
-        for section in ("Before.*?", "The move", "Going back"):
-            for line in "".join(self.blocks(section, "text")).splitlines():
-                shown = ".*".join(map(re.escape, line.split("…")))
-                assert re.search(rf"^{shown}$", done.stdout, re.M), (line, done.stdout)
-        with ledger_at(f"sqlite:///{tmp_path}/scheduler.db"):
+        with walking(tmp_path, NEW=sides.target, DATA_DIR=str(tmp_path), DEBUG="1") as walk:
+            for block in blocks_of(self.PAGE, without=[self.OF_THEIRS]):
+                if block.text != self.GO_ON:
+                    walk.take(block)
+        with ledger_at(f"sqlite:///{file}"):
             assert not ledger.control().paused
+
+    def test_what_is_typed_in_a_project_of_their_own_moves_it(
+        self, templates: Templates, tmp_path: Path
+    ) -> None:
+        name = templates.new_database()
+        target = templates.address_of(name)
+        settings, on_sqlite, *_ = SNIPPETS
+        with walking(tmp_path, NEW=target, PYTHONPATH=str(MANAGE.parent), **libpq(target)) as walk:
+            walk.type("django-admin startproject shop .")
+            with (tmp_path / "shop" / "settings.py").open("a") as file:
+                file.writelines([settings, on_sqlite])
+            walk.type("python manage.py migrate")
+            for block in blocks_of(self.PAGE, without=[self.STAND_ALONE, "Going back"]):
+                theirs = block.text.replace('"NAME": "rentroll"', f'"NAME": "{name}"')
+                walk.take(replace(block, text=theirs))
+        with ledger_at(target):
+            assert not ledger.control().paused
+
+
+def libpq(url: str) -> dict[str, str]:
+    """Where libpq looks for what the settings of a database leave out."""
+    parts = conninfo_to_dict(url)
+    named = {part: parts.get(part) for part in ("host", "port", "user", "password")}
+    return {f"PG{part.upper()}": str(value) for part, value in named.items() if value}
