@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from scheduling import ledger
-from scheduling.models import Attempt, Lease, Refusal
+from scheduling.models import Attempt, Lease, Refusal, WorkerProcess
 from scheduling.states import TaskState
 from tenants.models import Tenant
 from tests.app import tasks
@@ -100,16 +100,16 @@ def test_leases_survive_handlers_that_compete_for_the_interpreter(
 
 @pytest.mark.parametrize(
     ("lease", "seconds", "outcome"),
-    [(LEASE_TO_KEEP, 1.0, "succeeded"), (SHORT_LEASE, 3.0, "lost")],
+    [(LEASE_TO_KEEP, 1.0, "succeeded"), (SHORT_LEASE, 4.0, "lost")],
 )
 def test_handler_that_holds_the_interpreter_loses_its_lease_only_after_the_length_of_it(
     lease: str, seconds: float, outcome: str, start_workers: Start, tenant_a: Tenant
 ) -> None:
-    start_workers("--processes=1", lease)
+    for _ in range(2):
+        start_workers("--processes=1", lease)
+    until(lambda: WorkerProcess.objects.count() == 2)
+
     task_id = enqueue(tasks.hold_the_interpreter, seconds, tenant=tenant_a, max_attempts=1)
-    pid_that_runs(task_id)
-    start_workers("--processes=1", lease)
 
     until(lambda: the_task(task_id).is_terminal)
-
     assert outcomes(task_id) == [outcome]
