@@ -238,4 +238,5 @@ def _tenant(customer: Customer) -> Tenant:
         weight=customer.weight,
         max_in_flight=customer.cap,
         max_queued=customer.queued,
+        rate_per_second=None,  # a day is told in moments, and not always forwards
     )
