@@ -8,6 +8,7 @@ other (``-n 2``) do so in processes that each have a folder and a server of thei
 
 import logging
 import os
+import sys
 import tempfile
 from collections.abc import Generator
 from contextlib import ExitStack
@@ -17,6 +18,9 @@ import pytest
 
 DATABASES = ("sqlite", "postgres")
 OPERATORS_SETTINGS = ("DATABASE_URL", "SECRET_KEY", "ALLOWED_HOSTS", "HTTPS", "BIND", "PORT")
+
+KEEP_NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
+"""Images of containers set it. Each of the hundreds of processes of the tests would compile all of ours anew."""
 
 until_the_end = ExitStack()
 
@@ -30,8 +34,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(wrapper=True)  # pytest-django loads the settings inside this hook
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
     folder = Path(until_the_end.enter_context(tempfile.TemporaryDirectory(prefix="rentroll-")))
-    for name in OPERATORS_SETTINGS:
+    for name in (*OPERATORS_SETTINGS, KEEP_NO_BYTECODE):
         os.environ.pop(name, None)
+    sys.dont_write_bytecode = False
     os.environ |= {"DEBUG": "1", "DATA_DIR": str(folder), "LEDGER_MAX_QUEUED": "0"}
     os.environ["PYTEST_PLUGINS"] = __name__  # to processes of pytest-xdist, which read no addopts
     options = early_config.known_args_namespace
