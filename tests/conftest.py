@@ -12,7 +12,7 @@ from scheduling import tables
 from scheduling.ledger import check
 from tenants.models import Tenant
 from tests import emptying
-from tests.installation import Installation, empty_installation
+from tests.installation import Installation, installation_with_tables, keep_tables
 
 if settings.DATABASES["default"]["ENGINE"] != "scheduling.sqlite":
     # What knows of no database, or only of SQLite, is tested once.
@@ -45,6 +45,7 @@ def empty_quickly() -> Iterator[None]:
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
     """The first request looks at the tables, once per process: so that no test is surprised by it."""
     with django_db_blocker.unblock():
+        keep_tables()
         tables.require_fit_once()
 
 
@@ -74,5 +75,5 @@ def tenant_b(db: None) -> Tenant:
 
 
 @pytest.fixture
-def installation(tmp_path: Path) -> Installation:
-    return empty_installation(tmp_path)
+def installation(django_db_setup: None, tmp_path: Path) -> Installation:
+    return installation_with_tables(tmp_path)

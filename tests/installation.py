@@ -1,7 +1,12 @@
-"""An installation of its own for tests that need real processes: an empty DATA_DIR and an empty ledger."""
+"""An installation of its own for tests that need real processes: a DATA_DIR and a ledger.
+
+Most begin with the tables, as if it had been started before: to migrate takes longer than a program's whole start, and
+`test_concurrent_start` begins with nothing.
+"""
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,8 +19,14 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 import psycopg
+from django.conf import settings
+from django.db import connection
 
 MANAGE = Path(__file__).resolve().parent.parent / "manage.py"
+
+TABLES = "tables"
+"""The database that ledgers with tables are copies of: a file in DATA_DIR, or one of the tests' server."""
+
 PATIENT = {"WEB_WAIT_SECONDS": "60", "WEB_SECONDS_IN_LINE": "60"}
 """For a web server of tests that are not about overload: it turns nobody away when the machine stands still."""
 
@@ -59,16 +70,41 @@ class Installation:
 
 
 def empty_installation(folder: Path) -> Installation:
-    """On the same kind of database as the tests."""
+    """On the same kind of database as the tests, without tables."""
     server_url = os.environ.get("DATABASE_URL")
     return Installation(folder / "data", empty_postgres(server_url) if server_url else None)
 
 
+def installation_with_tables(folder: Path) -> Installation:
+    """On the same kind of database as the tests, migrated. Needs pytest-django's `django_db_setup`."""
+    if server_url := os.environ.get("DATABASE_URL"):
+        return Installation(folder / "data", copy_of_postgres(server_url, TABLES))
+    installation = Installation(folder / "data")
+    installation.data_dir.mkdir(mode=0o700)
+    shutil.copyfile(settings.DATA_DIR / TABLES, installation.data_dir / "scheduler.db")
+    return installation
+
+
+def keep_tables() -> None:
+    """Put a copy of the tests' own database aside, as the migrations left it."""
+    connection.close()  # of what is connected to, neither kind is copied whole
+    name = connection.settings_dict["NAME"]
+    if connection.vendor == "sqlite":
+        shutil.copyfile(name, settings.DATA_DIR / TABLES)
+    else:
+        copy_of_postgres(os.environ["DATABASE_URL"], name, called=TABLES)
+
+
 def empty_postgres(server_url: str) -> str:
     """The address of a new database on the server that the tests run on."""
-    name = f"installation_{uuid4().hex}"
-    with psycopg.connect(server_url, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
+    return copy_of_postgres(server_url, "template1")
+
+
+def copy_of_postgres(server_url: str, template: str, *, called: str = "") -> str:
+    """The address of a new database of that server, as another one is to which nobody is connected."""
+    name = called or f"installation_{uuid4().hex}"
+    with psycopg.connect(server_url, autocommit=True) as server:
+        server.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
     return urlsplit(server_url)._replace(path=f"/{name}").geturl()
 
 

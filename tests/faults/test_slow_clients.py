@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from tests.installation import Installation
+from tests.installation import installation_with_tables
 
 UNFINISHED_BODY = (
     b"POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer token-tenant-a\r\n"
@@ -18,15 +18,16 @@ UNFINISHED_CHUNK = UNFINISHED_BODY.replace(b"Content-Length: 100", b"Transfer-En
 UNFINISHED_HEAD = UNFINISHED_BODY[:40]
 
 
-@pytest.fixture
-def address(installation: Installation) -> Iterator[str]:
-    """Of a server with a single thread to serve everybody with."""
+@pytest.fixture(scope="module")
+def address(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Of a server with a single thread to serve everybody with, and whoever was slow in the test before."""
     environment = {
         "WEB_CONCURRENCY": "1",
         "WEB_THREADS": "1",
         "WEB_SECONDS_TO_SEND": "0.1",
         "WEB_SECONDS_TO_READ": "0.1",
     }
+    installation = installation_with_tables(tmp_path_factory.mktemp("slowly-asked"))
     with installation.serving(**environment) as (address, _):
         yield address
 

@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 from tests.faults.flood import address_of, children, command_line
-from tests.installation import empty_installation
+from tests.installation import installation_with_tables
 from tests.waiting import until
 
 MANY = 200
@@ -67,8 +67,8 @@ class Server:
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    installation = empty_installation(tmp_path_factory.mktemp("waited-for"))
+def running(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    installation = installation_with_tables(tmp_path_factory.mktemp("waited-for"))
     environment = {"WEB_CONCURRENCY": "1", "WEB_THREADS": str(PLACES), "REMOTE_QUEUES": "films"}
     headers = {"Authorization": "Bearer token-tenant-a"}
     with (
