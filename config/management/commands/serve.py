@@ -28,6 +28,7 @@ DEVELOPMENT = """\
 
 class Command(BaseCommand):
     help = "Set up what is missing, then serve the API and the console and run workers."
+    requires_system_checks = []  # `bootstrap` makes them all, first
 
     def handle(self, *args: Any, **options: Any) -> None:
         # Before anything is set up or told: gunicorn would find out last.
