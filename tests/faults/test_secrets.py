@@ -9,12 +9,13 @@ import re
 import secrets
 import signal
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 import psycopg
+import pysqlite3
 import pytest
 from psycopg import sql
 
@@ -63,8 +64,13 @@ class Server:
         self.execute(f"ALTER TABLE {table}_away RENAME TO {table}" for table in tables)
 
     def execute(self, statements: Iterable[str]) -> None:
-        run = "from django.db import connection; connection.cursor().execute({!r})"
-        self.manage("shell", "-v0", "-c", "; ".join(map(run.format, statements)))
+        file, url = self.installation.data_dir / "scheduler.db", self.installation.database_url
+        session = (
+            psycopg.connect(url, autocommit=True) if url else pysqlite3.connect(file, timeout=60)
+        )
+        with closing(session):
+            for statement in statements:
+                session.execute(statement)
 
     @contextmanager
     def running(self) -> Iterator[None]:
