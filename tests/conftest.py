@@ -9,9 +9,8 @@ from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker
 
 from scheduling import tables
-from scheduling.ledger import check
 from tenants.models import Tenant
-from tests import emptying
+from tests import emptying, recounting
 from tests.installation import Installation, installation_with_tables, keep_tables
 
 if settings.DATABASES["default"]["ENGINE"] != "scheduling.sqlite":
@@ -53,7 +52,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 def ledger(db: None) -> Iterator[None]:
     """A database whose invariants are recounted from its tables when the test is over."""
     yield
-    violations = check.violations()
+    violations = recounting.violations()
     assert not violations, "\n".join(violations)
 
 

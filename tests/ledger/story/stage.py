@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from scheduling import ledger
-from scheduling.ledger import check
 from scheduling.ledger.values import Claim, HeldLease
 from scheduling.models import (
     Attempt,
@@ -28,6 +27,7 @@ from scheduling.models import (
 )
 from scheduling.states import Outcome, TaskState
 from tenants.models import Tenant
+from tests import recounting
 from tests.ledger.kit import START
 from tests.ledger.story.limits import Limits
 from tests.ledger.story.model import Model
@@ -100,7 +100,7 @@ class Stage(RuleBasedStateMachine):
 
     @invariant()
     def every_invariant_holds(self) -> None:
-        assert check.violations() == []
+        assert recounting.violations() == []
 
     @invariant()
     def every_task_is_where_the_model_says(self) -> None:
