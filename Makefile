@@ -26,7 +26,7 @@ help: ## Say what can be made
 run: $(TO_RUN) ## Serve on PORT (8000) and run workers, files in DATA_DIR (data/); Ctrl-C stops both
 	@DEBUG=$${DEBUG-1} exec $(BIN)/python manage.py serve
 
-# Files beside each other, in the order in which they were collected: those with a browser come last.
+# Files beside each other, in the order that tests/conftest.py puts them into.
 BESIDE = -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 test: $(TO_DEVELOP) ## Test on SQLite, then on PostgreSQL; pytest arguments in ARGS

@@ -27,6 +27,40 @@ else:
     collect_ignore_glob = ["commands/test_moveledger.py"]
 
 
+LONG = {
+    "tests/api/test_openapi.py",
+    "tests/chaos/test_run.py",
+    "tests/commands/test_moveledger.py",
+    "tests/console/test_acting.py",
+    "tests/console/test_flows.py",
+    "tests/deploy/test_rolling_upgrade.py",
+    "tests/faults/test_concurrent_start.py",
+    "tests/faults/test_secrets.py",
+    "tests/faults/test_stepped_clock.py",
+    "tests/faults/test_ticks.py",
+    "tests/faults/test_worker_death.py",
+    "tests/faults/test_zombies.py",
+    "tests/ledger/test_model.py",
+    "tests/scheduling/test_recurrence_by_the_minute.py",
+    "tests/test_tutorial.py",
+}
+"""Files that take a quarter of a minute and more."""
+
+
+@pytest.hookimpl(trylast=True)  # after the order was shuffled
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files begin first: for one that began last the processes of pytest-xdist with no file left would wait.
+
+    Those with a browser come last: as long as one is open, an event loop runs in this thread, and no other can.
+    """
+    items.sort(
+        key=lambda item: (
+            "browser" in getattr(item, "fixturenames", ()),
+            item.nodeid.partition("::")[0] not in LONG,
+        )
+    )
+
+
 @pytest.fixture(scope="session")
 def django_db_keepdb() -> bool:
     """Drop nothing at the end: the folder that holds the database goes as a whole, server and all."""

@@ -27,12 +27,6 @@ As = Callable[[str], Page]
 BLANK = "about:blank"
 
 
-@pytest.hookimpl(trylast=True)  # after the order was shuffled
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """They come last: as long as a browser is open, an event loop runs in this thread, and no other can."""
-    items.sort(key=lambda item: "browser" in getattr(item, "fixturenames", ()))
-
-
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     if not CHROMIUM.exists():
