@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.test import TransactionTestCase
+from hypothesis import HealthCheck
+from hypothesis import settings as examples
 from pytest_django import DjangoDbBlocker
 
 from scheduling import tables
@@ -25,6 +27,10 @@ if settings.DATABASES["default"]["ENGINE"] != "scheduling.sqlite":
 else:
     # What knows of both is tested where there is PostgreSQL; SQLite is everywhere.
     collect_ignore_glob = ["commands/test_moveledger.py"]
+
+# A machine that stands still fails no test.
+examples.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+examples.load_profile("tests")
 
 
 LONG = {

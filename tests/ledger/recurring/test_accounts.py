@@ -33,9 +33,7 @@ steps = st.lists(
 )
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(
     steps=steps,
     overlap=st.sampled_from(OVERLAPS),
