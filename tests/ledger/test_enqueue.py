@@ -66,6 +66,16 @@ def test_tasks_of_two_tenants_for_one_queue_go_into_lanes_of_their_own(
     assert lanes.count() == 4 * together
 
 
+@pytest.mark.parametrize("together", [1, 2])
+def test_work_in_one_lane_makes_no_other_ready(tenant_a: Tenant, together: int) -> None:
+    put(tenant_a, queue="empty")
+    put(tenant_a, queue="filled")
+    run(take(9))
+    put(tenant_a, together, queue="filled")
+    ready = Lane.objects.filter(readiness=Readiness.READY)
+    assert list(ready.values_list("queue", flat=True)) == ["filled"]
+
+
 def test_nothing_is_a_batch_too(tenant_a: Tenant) -> None:
     assert ledger.enqueue([]) == []
 

@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from importlib import import_module
 
 import pytest
 
 from scheduling import ledger
 from scheduling.ledger.values import Claim
+from scheduling.models import Task
 from tenants.models import Tenant
 from tests.ledger.kit import START, put, run, take
 
@@ -65,6 +67,17 @@ def test_a_newcomer_of_little_weight_is_served_as_soon() -> None:
     serve(20)
     put(Tenant.objects.create(slug="newcomer", weight=1))
     assert "newcomer" in shares(serve(2))
+
+
+def test_who_comes_back_is_served_as_soon_however_far_the_one_before_has_moved_on() -> None:
+    loud, *light = tenants(20, 1, 1)
+    for tenant in light:
+        put(tenant)
+    put(loud, 60)
+    serve(32)
+    for tenant in light:
+        put(tenant)
+        assert tenant.slug in shares(serve(2))
 
 
 def test_silence_earns_no_credit(tenant_a: Tenant, tenant_b: Tenant) -> None:
@@ -136,6 +149,48 @@ def test_a_tenant_that_keeps_opening_queues_is_served_no_sooner(
     assert shares(served) == {"tenant-a": 20, "tenant-b": 20}
 
 
+@pytest.mark.parametrize("queues", [2, 100], ids=["known", "new"])
+def test_a_tenant_that_goes_from_queue_to_queue_is_served_no_sooner(queues: int) -> None:
+    light, heavy = tenants(1, 4)
+    put(heavy, 60)
+    served: list[Claim] = []
+    for turn in range(8):
+        put(light, queue=f"{turn % queues}")
+        while shares(served).get("t0", 0) <= turn:
+            served += serve(1)
+    assert shares(served)["t1"] in range(26, 33)
+
+
+@pytest.fixture
+def one_lane_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So claims see the others only when they look on."""
+    monkeypatch.setattr(import_module("scheduling.ledger.claim"), "FEWEST_LANES", 1)
+
+
+@pytest.mark.usefixtures("one_lane_at_a_time")
+@pytest.mark.parametrize("queues", [None, ["x", "y"]], ids=["every queue", "some queues"])
+def test_who_is_served_does_not_depend_on_how_many_lanes_a_claim_sees(
+    queues: list[str] | None,
+) -> None:
+    for tenant in tenants(1, 2, 4):
+        for queue in "xy":
+            put(tenant, 30, queue=queue)
+    served = serve(70, queues=queues)
+    assert shares(served) == {"t0": 10, "t1": 20, "t2": 40}
+    assert Counter(claim.queue for claim in served) == {"x": 35, "y": 35}
+
+
+@pytest.mark.usefixtures("one_lane_at_a_time")
+def test_the_queues_of_a_tenant_take_turns_however_few_of_them_its_workers_see(
+    tenant_a: Tenant,
+) -> None:
+    for queue in "xyz":
+        put(tenant_a, 5, queue=queue)
+    served = [run(take(queues=["x", "y", "z"], tenant=tenant_a)) for _ in range(9)]
+    tasks = Task.objects.filter(pk__in=[one for ids in served for one in ids])
+    assert Counter(tasks.values_list("queue", flat=True)) == {"x": 3, "y": 3, "z": 3}
+
+
 def test_a_busy_queue_of_other_workers_starves_nobody(tenant_a: Tenant, tenant_b: Tenant) -> None:
     """Workers of two kinds share one virtual time, and the slow ones' lanes lag behind it."""
     busy = Tenant.objects.create(slug="busy")
@@ -145,6 +200,19 @@ def test_a_busy_queue_of_other_workers_starves_nobody(tenant_a: Tenant, tenant_b
     slow = []
     for _ in range(20):
         serve(10, queues=["busy"])
+        slow += serve(1, queues=["slow"])
+    assert shares(slow) == {"tenant-a": 10, "tenant-b": 10}
+
+
+def test_who_is_busy_in_one_queue_waits_no_longer_in_another(
+    tenant_a: Tenant, tenant_b: Tenant
+) -> None:
+    for tenant in (tenant_a, tenant_b):
+        put(tenant, 20, queue="slow")
+    put(tenant_b, 60, queue="busy")
+    slow = []
+    for _ in range(20):
+        serve(3, queues=["busy"])
         slow += serve(1, queues=["slow"])
     assert shares(slow) == {"tenant-a": 10, "tenant-b": 10}
 

@@ -15,18 +15,29 @@ from tests.ledger.kit import LEASE, START, at, pause, put, run, take, task
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
 
 
-def test_higher_priority_goes_first_whatever_came_before(tenant_a: Tenant) -> None:
-    ids = {priority: put(tenant_a, priority=priority)[0] for priority in (0, -100, 100, 1, -1)}
+@pytest.fixture(params=[False, True], ids=["", "beside a paused name"])
+def tenant(request: pytest.FixtureRequest, tenant_a: Tenant, tenant_b: Tenant) -> Tenant:
+    """One whose lane a claim reads on as far as it has to, and one where it looks between what is held for the rest."""
+    if request.param:
+        pause(name="held")
+        for other in (tenant_a, tenant_b):
+            put(other, name="held", priority=100)
+        put(tenant_b, due_at=at(3600))
+    return tenant_a
+
+
+def test_higher_priority_goes_first_whatever_came_before(tenant: Tenant) -> None:
+    ids = {priority: put(tenant, priority=priority)[0] for priority in (0, -100, 100, 1, -1)}
     assert run(take(5)) == [ids[priority] for priority in (100, 1, 0, -1, -100)]
 
 
-def test_among_equals_the_longest_due_goes_first(tenant_a: Tenant) -> None:
-    ids = {due: put(tenant_a, due_at=at(due))[0] for due in (-1, -3, -2)}
+def test_among_equals_the_longest_due_goes_first(tenant: Tenant) -> None:
+    ids = {due: put(tenant, due_at=at(due))[0] for due in (-1, -3, -2)}
     assert run(take(2)) == [ids[due] for due in (-3, -2)]
 
 
-def test_among_equals_in_every_way_the_first_that_came_goes_first(tenant_a: Tenant) -> None:
-    ids = put(tenant_a, 20)
+def test_among_equals_in_every_way_the_first_that_came_goes_first(tenant: Tenant) -> None:
+    ids = put(tenant, 20)
     assert run(take(20)) == ids
 
 
@@ -43,11 +54,9 @@ def test_a_promoted_task_takes_the_place_its_due_at_gives_it(tenant_a: Tenant) -
     assert run(take(3, now=at(20))) == [sooner, now, later]
 
 
-def test_a_future_task_of_high_priority_does_not_stand_before_a_ready_one(
-    tenant_a: Tenant,
-) -> None:
-    put(tenant_a, 3, priority=100, due_at=at(60))
-    (ready,) = put(tenant_a, priority=-100)
+def test_a_future_task_of_high_priority_does_not_stand_before_a_ready_one(tenant: Tenant) -> None:
+    put(tenant, 3, priority=100, due_at=at(60))
+    (ready,) = put(tenant, priority=-100)
     assert run(take(4)) == [ready]
 
 

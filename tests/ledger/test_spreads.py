@@ -47,6 +47,16 @@ def test_waits_and_runs_are_told_minute_by_minute(tenant_a: Tenant, tenant_b: Te
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.ledger
+def test_what_takes_exactly_as_long_as_a_bound_counts_up_to_it(tenant_a: Tenant) -> None:
+    for seconds in spread.BOUNDS:
+        done(tenant_a, now=30, waited=seconds, ran=seconds)
+    up_to_each = list(range(1, len(spread.BOUNDS) + 1))
+    for timed in Timed:
+        assert list(spread_in(timed, tenant_a).up_to.values()) == up_to_each
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.ledger
 def test_every_kind_of_end_is_timed_alike(tenant_a: Tenant) -> None:
     """Whichever way a dialect writes it: successes alone, other verdicts, a reaped lease."""
     put(tenant_a, 4, now=at(-5))

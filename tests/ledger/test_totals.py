@@ -3,9 +3,11 @@
 from datetime import timedelta
 
 import pytest
+from django.db import transaction
 
-from scheduling import ledger
+from scheduling import ledger, spread
 from scheduling.ledger import totals
+from scheduling.ledger.dialects import FIGURES, Tally, dialect
 from scheduling.ledger.values import Succeed
 from scheduling.models import Hour, Refusal, Throughput, Total
 from scheduling.workers.bookkeeper import Bookkeeper
@@ -48,6 +50,22 @@ def test_every_figure_of_a_minute_moves(tenant_a: Tenant) -> None:
     assert before | {"retried": 1, "dead": 2, "cancelled": 1, "lost": 1} == before
     ledger.prune_throughput(before=at(600))
     assert totals.read()[tenant_a.pk] == before
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_each_figure_is_added_to_what_there_was(tenant_a: Tenant, times: int) -> None:
+    db = dialect()
+    waited, ran = (tuple(range(one, one + len(spread.BOUNDS))) for one in (20, 40))
+    tally = Tally(1, 2, 3, 4, 5, 6, 7.5, 8.5, waited, ran)
+    figures = tally.figures()
+    with transaction.atomic():
+        for _ in range(times):
+            db.add_throughput({tenant_a.pk: tally}, at(0))
+            db.add_hours({(tenant_a.pk, at(0)): figures})
+            db.add_totals({tenant_a.pk: figures})
+    for model in (Throughput, Hour, Total):
+        told = model._default_manager.values_list(*FIGURES)
+        assert list(told) == [tuple(times * figure for figure in figures)]
 
 
 def test_a_minute_that_is_written_to_after_it_moved_adds_up(tenant_a: Tenant) -> None:

@@ -8,13 +8,14 @@ from collections.abc import Iterable
 
 import pytest
 
-from tests.mutants.comers import tell
-from tests.mutants.faults import ROOT
-from tests.mutants.run import Run, Wish, notes_of, read_notes
+from tests.mutants.comers import digest, tell
+from tests.mutants.faults import ROOT, faults_of
+from tests.mutants.run import REFUSED_BY_THE_DATABASE, Run, Wish, notes_of, read_notes
 
 TESTS = [
     "tests/ledger",
     "tests/plans",
+    "tests/races",
     "tests/scheduling/test_retry.py",
     "tests/scheduling/test_states.py",
     "tests/scheduling/test_stride.py",
@@ -31,7 +32,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=86400, help="begin no fault after so many")
     parser.add_argument("--patience", type=float, default=300, help="seconds of tests to a fault")
     parser.add_argument("--only", default="", help="faults whose names this expression finds")
-    parser.add_argument("--again", action="store_true", help="try those that were left once more")
+    parser.add_argument("--again", action="store_true", help="those that were left once more, too")
     options = parser.parse_args()
     wish = Wish(
         paths=list(modules(options.paths, options.database)),
@@ -57,12 +58,25 @@ def modules(paths: Iterable[str], database: str) -> Iterable[str]:
 
 
 def report(wish: Wish) -> None:
+    """As a table, and then those that were left."""
     notes = read_notes(notes_of(wish.database))
-    mine = [note for note in notes.values() if note["path"] in wish.paths]
-    left = [note for note in mine if note["left"]]
-    tell(f"{len(mine)} faults tried, {len(mine) - len(left)} noticed, {len(left)} left:")
+    tell("| module | faults | tried | noticed | refused by the database | left |")
+    tell("|---|---|---|---|---|---|")
+    left = []
+    for path in wish.paths:
+        faults = faults_of(path)
+        stamp = digest(ROOT / path)
+        mine = [notes[fault.name] for fault in faults if fault.name in notes]
+        tried = [note for note in mine if note["stamp"] == stamp]
+        refused = [note for note in tried if note["found"] == REFUSED_BY_THE_DATABASE]
+        still = [note for note in tried if note["left"]]
+        noticed = len(tried) - len(refused) - len(still)
+        if faults:
+            figures = (len(faults), len(tried), noticed, len(refused), len(still))
+            tell(f"| `{path}` | {' | '.join(map(str, figures))} |")
+        left += still
     for note in left:
-        tell(f"  {note['found']}: {note['fault']}")
+        tell(f"{note['found']}: {note['fault']}")
 
 
 if __name__ == "__main__":

@@ -2,10 +2,11 @@
 
 import json
 import os
+import re
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import accumulate, zip_longest
 from pathlib import Path
@@ -67,25 +68,28 @@ class Comers:
         return by_line
 
     def of(
-        self, lines: Sequence[Line], noticed: Counter[str], patience: float
+        self, lines: Sequence[Line], said: str, noticed: Sequence[Counter[str]], patience: float
     ) -> list[pytest.Item]:
         """Those that come by one of the lines, until so many seconds of them are together.
 
-        First those that have noticed most, and those beside them; then the fastest of each file, the second of
-        each, and so on, because what differs finds most.
+        What runs when a module is imported no test comes by; then those count that come by anything in it.
+        Those first that noticed most faults, and in turn with them those with the rarest words in common with what
+        is said of this one; among equals the fastest of each file, the second of each, and so on, because what
+        differs finds most.
         """
+        nodeids = self._coming_by(lines)
+        if not nodeids:
+            paths = {path for path, _ in lines}
+            nodeids = self._coming_by([line for line in self._by_line if line[0] in paths])
         files: dict[str, list[str]] = defaultdict(list)
-        nodeids = set[str]().union(*(self._by_line.get(line, ()) for line in lines))
         for nodeid in sorted(nodeids, key=lambda nodeid: (self.seconds(nodeid), nodeid)):
             files[file_of(nodeid)].append(nodeid)
         in_turn = [nodeid for turn in zip_longest(*files.values()) for nodeid in turn if nodeid]
-        in_turn.sort(
-            key=lambda nodeid: (
-                self.seconds(nodeid) > SLOW_SECONDS,
-                -noticed[nodeid],
-                -noticed[file_of(nodeid)],
-            )
-        )
+        in_common = self._in_common(said)
+        likely = sorted(in_turn, key=lambda nodeid: [-counts[nodeid] for counts in noticed])
+        akin = sorted(in_turn, key=lambda nodeid: -in_common.get(nodeid, 0))
+        first = dict.fromkeys(one for pair in zip(likely, akin, strict=True) for one in pair)
+        in_turn = sorted(first, key=lambda nodeid: self.seconds(nodeid) > SLOW_SECONDS)
         so_far = accumulate(self.seconds(nodeid) for nodeid in in_turn)
         return [
             self._items[nodeid]
@@ -93,8 +97,20 @@ class Comers:
             if seconds <= patience
         ]
 
+    def _coming_by(self, lines: Iterable[Line]) -> set[str]:
+        return set[str]().union(*(self._by_line.get(line, ()) for line in lines))
+
+    def _in_common(self, said: str) -> dict[str, float]:
+        """A word weighs the more, the fewer tests have it in their names."""
+        weights: dict[str, float] = defaultdict(float)
+        for word in set(re.findall(r"[a-z]{4,}?(?=s?(?![a-z]))", said.lower())):
+            having = [nodeid for nodeid in self._items if word in nodeid.lower()]
+            for nodeid in having:
+                weights[nodeid] = max(weights[nodeid], 1 / len(having))
+        return weights
+
     def some(self, count: int) -> list[pytest.Item]:
-        return self.of(list(self._by_line), Counter(), LONGEST)[:count]
+        return self.of(list(self._by_line), "", [], LONGEST)[:count]
 
     def seconds(self, nodeid: str) -> float:
         return float(self._tests[nodeid]["seconds"])

@@ -18,6 +18,7 @@ from tests.mutants import python, statements
 ROOT = Path(__file__).parents[2]
 PLAIN = (str, int, float, timedelta, tuple, frozenset)
 """Constants that are replaced wherever they were imported to; functions are changed in place."""
+STATEMENT = re.compile(r"\s*(WITH|SELECT|INSERT|UPDATE|DELETE)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,11 @@ class Fault:
 
     @property
     def name(self) -> str:
-        return f"{self.path}:{self.line} {self.label}"
+        return f"{self.place} {self.label}"
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.line}"
 
 
 def faults_of(path: str) -> list[Fault]:
@@ -76,7 +81,7 @@ def _statements(path: str) -> list[tuple[str, str]]:
     return [
         (name, value)
         for name, value in vars(_module(path)).items()
-        if name.isupper() and isinstance(value, str) and " " in value and "{" not in value
+        if isinstance(value, str) and STATEMENT.match(value) and "{" not in value
     ]
 
 

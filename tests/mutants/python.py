@@ -225,6 +225,13 @@ def _(node: ast.comprehension) -> Iterator[Change]:
 
 
 @_changes.register
+def _(node: ast.Set) -> Iterator[Change]:
+    for nth, element in enumerate(node.elts):
+        rest = [*node.elts[:nth], *node.elts[nth + 1 :]]
+        yield f"{_said(node)} without {ast.unparse(element)}", _with(node, elts=rest)
+
+
+@_changes.register
 def _(node: ast.Slice) -> Iterator[Change]:
     if node.upper:
         yield _instead(node, _with(node, upper=None))

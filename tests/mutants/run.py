@@ -11,14 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connections
+from django.db import OperationalError, ProgrammingError, connections
 
 from tests import emptying
 from tests.mutants import forks
-from tests.mutants.comers import NOTES, Comers, digest, file_of, tell
+from tests.mutants.comers import NOTES, Comers, digest, tell
 from tests.mutants.faults import ROOT, Fault, Imported, faults_of
 
 SURVIVED, NO_TEST, TOOK_TOO_LONG = "survived", "no test", "took too long"
+CANNOT_BE_IMPORTED = "cannot be imported"
+REFUSED_BY_THE_DATABASE = "refused by the database"
+"""Whatever comes by it notices such a fault, so it tells nothing about the tests."""
+REFUSALS = (ProgrammingError, OperationalError)
 CONTROLS = 40
 """So many tests have to pass in a fork with no fault, before it is worth looking at one with a fault."""
 
@@ -35,7 +39,7 @@ class Wish:
     """Seconds of tests to a fault."""
     only: re.Pattern[str]
     again: bool
-    """Those that were left, too."""
+    """Those that were left, too, although they had as many seconds."""
 
     def is_time_left(self) -> bool:
         return time.monotonic() < self.ends_at
@@ -48,7 +52,13 @@ class Run:
         self.wish = wish
         self.notes = notes_of(wish.database)
         self.noticed: dict[str, Counter[str]] = defaultdict(Counter)
-        """By module: how many of its faults each test has noticed, and each file of tests."""
+        """By line and by module: how many of its faults each test has noticed."""
+
+        self.is_refused = False
+
+    def pytest_exception_interact(self, call: pytest.CallInfo[None]) -> None:
+        """In the fork, which ends with the first."""
+        self.is_refused = call.excinfo is not None and call.excinfo.errisinstance(REFUSALS)
 
     def pytest_configure(self) -> None:
         from hypothesis import settings  # later than pytest, which has to be the first to see it
@@ -87,19 +97,29 @@ class Run:
                 self.try_one(fault, stamp, imported)
 
     def is_wanted(self, fault: Fault, note: dict[str, Any] | None, stamp: str) -> bool:
-        is_new = note is None or note["stamp"] != stamp or (note["left"] and self.wish.again)
-        return is_new and bool(self.wish.only.search(fault.name))
+        if not self.wish.only.search(fault.name):
+            return False
+        if note is None or note["stamp"] != stamp:
+            return True
+        return note["left"] and (self.wish.again or note["patience"] < self.wish.patience)
 
     def try_one(self, fault: Fault, stamp: str, imported: Imported) -> None:
-        items = self.comers.of(fault.seen_by, self.noticed[fault.path], self.wish.patience)
+        items = self.comers.of(
+            fault.seen_by,
+            fault.name,
+            [self.noticed[fault.place], self.noticed[fault.path]],
+            self.wish.patience,
+        )
         began_at = time.monotonic()
         found = self.look(lambda: imported.put_in(fault), items) if items else NO_TEST
         note = {
             "fault": fault.name,
             "path": fault.path,
+            "place": fault.place,
             "found": found,
             "left": found in (SURVIVED, NO_TEST),
             "tests": len(items),
+            "patience": self.wish.patience,
             "seconds": round(time.monotonic() - began_at, 2),
             "stamp": stamp,
         }
@@ -110,7 +130,8 @@ class Run:
             tell(f"{found} ({len(items)} tests, {note['seconds']} s): {fault.name}")
 
     def count(self, note: dict[str, Any]) -> None:
-        self.noticed[note["path"]].update([note["found"], file_of(note["found"])])
+        for place in (note["place"], note["path"]):
+            self.noticed[place][note["found"]] += 1
 
     def look(self, prepare: Callable[[], None], items: Sequence[pytest.Item]) -> str:
         """The test that fails in a process of its own, SURVIVED, or TOOK_TOO_LONG."""
@@ -119,9 +140,14 @@ class Run:
         def work() -> int:
             with self.blocker.unblock():
                 emptying.empty_now()  # the last fork may have been ended in the midst of a test
-            prepare()
+            try:
+                prepare()
+            except Exception:  # noqa: BLE001  # whatever a module raises that has a fault
+                said.write_text(CANNOT_BE_IMPORTED)
+                return forks.FAILED
             failed = forks.first_failure(items)
-            said.write_text(failed.nodeid if failed else "")
+            if failed:
+                said.write_text(REFUSED_BY_THE_DATABASE if self.is_refused else failed.nodeid)
             return forks.FAILED if failed else forks.PASSED
 
         limit = 60 + 4 * sum(self.comers.seconds(item.nodeid) for item in items)

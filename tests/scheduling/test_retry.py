@@ -44,6 +44,11 @@ def test_a_base_beyond_the_cap_is_the_cap() -> None:
     assert ceiling(1, base=timedelta(days=400)) == CAP
 
 
+def test_a_cap_of_ones_own_is_never_passed() -> None:
+    cap = timedelta(seconds=5)
+    assert ceiling(3, cap=cap) == backoff(3, cap=cap, rng=Fixed(1.0)) == cap
+
+
 @pytest.mark.parametrize("attempt", [1, 3, 10_000])
 def test_the_delay_lies_anywhere_between_nothing_and_the_longest(attempt: int) -> None:
     assert backoff(attempt, rng=Fixed(0.0)) == timedelta(0)
