@@ -8,6 +8,7 @@ other (``-n 2``) do so in processes that each have a folder and a server of thei
 
 import logging
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Generator
@@ -25,6 +26,9 @@ NOT_FOR_TESTS = ("fsync", "full_page_writes")
 KEEP_NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 """Images of containers set it. Each of the hundreds of processes of the tests would compile all of ours anew."""
 
+ROOM = 4 * 1024**3
+"""Bytes: far more than tests write, and than a ledger wants to have free."""
+
 until_the_end = ExitStack()
 
 
@@ -36,13 +40,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True)  # pytest-django loads the settings inside this hook
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
-    folder = Path(until_the_end.enter_context(tempfile.TemporaryDirectory(prefix="rentroll-")))
+    options = early_config.known_args_namespace
+    place = in_memory() if options.database == "sqlite" else None
+    made = tempfile.TemporaryDirectory(prefix="rentroll-", dir=place)
+    folder = Path(until_the_end.enter_context(made))
     for name in (*OPERATORS_SETTINGS, KEEP_NO_BYTECODE):
         os.environ.pop(name, None)
     sys.dont_write_bytecode = False
     os.environ |= {"DEBUG": "1", "DATA_DIR": str(folder), "LEDGER_MAX_QUEUED": "0"}
     os.environ["PYTEST_PLUGINS"] = __name__  # to processes of pytest-xdist, which read no addopts
-    options = early_config.known_args_namespace
     runs_tests = options.numprocesses is None or "PYTEST_XDIST_WORKER" in os.environ
     if options.database == "postgres" and runs_tests:
         os.environ["DATABASE_URL"] = start_postgres(folder)
@@ -51,6 +57,14 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
 
 def pytest_unconfigure() -> None:
     until_the_end.close()
+
+
+def in_memory() -> Path | None:
+    """A file system that has nothing to wait for when a commit is synced; None: there is none, or it is small."""
+    memory = Path("/dev/shm")  # a folder of its own is made there
+    if memory.is_dir() and shutil.disk_usage(memory).free > ROOM:
+        return memory
+    return None
 
 
 def start_postgres(folder: Path) -> str:

@@ -13,11 +13,11 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def vanished(tmp_path: Path) -> Iterator[Path]:
+def vanished() -> Iterator[Path]:
     """Where the ledger was while a connection had it open. It is put back after the test."""
     Tenant.objects.create(slug="before")
     file = Path(connection.settings_dict["NAME"])
-    kept = file.rename(tmp_path / "kept")
+    kept = file.rename(file.with_suffix(".kept"))
     yield file
     connection.close()
     kept.rename(file)
@@ -34,10 +34,8 @@ def test_a_file_that_was_deleted_is_not_written_to(vanished: Path) -> None:
     assert connection.connection is None
 
 
-def test_a_file_that_another_took_the_place_of_is_not_written_to(
-    vanished: Path, tmp_path: Path
-) -> None:
-    shutil.copy(tmp_path / "kept", vanished)
+def test_a_file_that_another_took_the_place_of_is_not_written_to(vanished: Path) -> None:
+    shutil.copy(vanished.with_suffix(".kept"), vanished)
     with pytest.raises(OperationalError, match="was deleted or replaced"):
         write()
 
@@ -46,10 +44,11 @@ def test_a_connection_to_a_file_that_is_gone_is_of_no_use(vanished: Path) -> Non
     assert not connection.is_usable()
 
 
-def test_a_ledger_that_is_back_is_written_to_again(vanished: Path, tmp_path: Path) -> None:
+def test_a_ledger_that_is_back_is_written_to_again(vanished: Path) -> None:
     with pytest.raises(OperationalError):
         write()
-    (tmp_path / "kept").rename(vanished)
+    kept = vanished.with_suffix(".kept")
+    kept.rename(vanished)
     close_old_connections()
     write()
-    vanished.rename(tmp_path / "kept")
+    vanished.rename(kept)
