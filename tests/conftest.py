@@ -1,5 +1,6 @@
 """Fixtures that every test may ask for."""
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,6 +66,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.nodeid.partition("::")[0] not in LONG,
         )
     )
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: the garbage collector need not look through it again and again."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
