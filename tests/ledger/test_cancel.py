@@ -22,6 +22,7 @@ def test_a_waiting_task_is_cancelled_and_never_starts(tenant_a: Tenant) -> None:
     ]
     over = task(task_id)
     assert (over.state, over.finished_at, over.attempts) == (TaskState.CANCELLED, at(1), 0)
+    assert over.cancel_requested_at == at(1)
     assert not Schedule.objects.exists()
     assert take(now=at(1)) == []
     assert not Attempt.objects.exists()

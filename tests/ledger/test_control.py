@@ -1,6 +1,7 @@
 """What pausing, resuming and asking are answered with."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -32,6 +33,14 @@ def test_a_receipt_names_the_scope_and_counts_what_still_runs_in_it(
     assert pause().scope == "everything"
 
 
+def test_since_when_is_told_of_each_scope_and_of_whoever_paused_it(tenant_a: Tenant) -> None:
+    pause(queue="mail")
+    pause(tenant=tenant_a, now=1)
+    assert pause(tenant=tenant_a, by_tenant=True, now=2).since == at(2)
+    assert pause(tenant=tenant_a, reason="still", now=3).since == at(1)
+    assert pause(name="demo.echo", now=4).since == at(4)
+
+
 def test_resuming_what_is_not_paused_says_so_all_the_same(tenant_a: Tenant) -> None:
     put(tenant_a)
     take()
@@ -46,11 +55,18 @@ def test_resuming_what_is_not_paused_says_so_all_the_same(tenant_a: Tenant) -> N
     )
 
 
-def test_resuming_a_narrower_scope_tells_of_the_wider_pause_that_stands(tenant_a: Tenant) -> None:
-    pause(reason="migration")
-    pause(tenant=tenant_a)
-    receipt = resume(tenant=tenant_a, now=1)
-    assert (receipt.paused, receipt.scope, receipt.reason) == (True, "everything", "migration")
+@pytest.mark.parametrize(
+    ("wider", "scope"),
+    [({}, "everything"), ({"queue": "mail"}, "queue=mail"), ({"name": "x"}, "name=x")],
+    ids=["all", "queue", "name"],
+)
+def test_resuming_a_narrower_scope_tells_of_the_wider_pause_that_stands(
+    tenant_a: Tenant, wider: dict[str, Any], scope: str
+) -> None:
+    pause(reason="migration", **wider)
+    pause(tenant=tenant_a, queue="mail", name="x")
+    receipt = resume(tenant=tenant_a, queue="mail", name="x", now=1)
+    assert (receipt.paused, receipt.scope, receipt.reason) == (True, scope, "migration")
 
 
 def test_control_tells_the_widest_pause_over_a_scope(tenant_a: Tenant, tenant_b: Tenant) -> None:

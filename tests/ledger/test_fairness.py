@@ -7,10 +7,11 @@ from importlib import import_module
 import pytest
 
 from scheduling import ledger
+from scheduling.ledger.claim import POOL_LENGTH_MAX
 from scheduling.ledger.values import Claim
-from scheduling.models import Task
+from scheduling.models import Dispatch, Task
 from tenants.models import Tenant
-from tests.ledger.kit import START, put, run, take
+from tests.ledger.kit import START, pause, put, run, take
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
 
@@ -181,6 +182,38 @@ def test_who_is_served_does_not_depend_on_how_many_lanes_a_claim_sees(
 
 
 @pytest.mark.usefixtures("one_lane_at_a_time")
+def test_many_queues_of_one_tenant_fill_no_claim_before_another_tenant_was_seen(
+    tenant_a: Tenant, tenant_b: Tenant
+) -> None:
+    for queue in "xyz":
+        put(tenant_a, queue=queue)
+    put(tenant_b)
+    assert shares(take(3)) == {"tenant-a": 2, "tenant-b": 1}
+
+
+@pytest.mark.usefixtures("one_lane_at_a_time")
+def test_tenants_at_their_cap_hide_nobody_behind_them(tenant_a: Tenant, tenant_b: Tenant) -> None:
+    full = tenants(1, 1)
+    for tenant in full:
+        put(tenant, 2)
+    take(2)
+    Tenant.objects.filter(pk__in=[tenant.pk for tenant in full]).update(max_in_flight=1)
+    for tenant in (tenant_a, tenant_b):
+        put(tenant, 5)
+    assert shares(serve(6)) == {"tenant-a": 3, "tenant-b": 3}
+    assert len(take(4)) == 4
+
+
+@pytest.mark.usefixtures("one_lane_at_a_time")
+def test_paused_queues_hide_nobody_behind_them(tenant_a: Tenant, tenant_b: Tenant) -> None:
+    for queue in ("paused", "also-paused"):
+        put(tenant_a, queue=queue)
+        pause(queue=queue)
+    (of_b,) = put(tenant_b)
+    assert run(take()) == [of_b]
+
+
+@pytest.mark.usefixtures("one_lane_at_a_time")
 def test_the_queues_of_a_tenant_take_turns_however_few_of_them_its_workers_see(
     tenant_a: Tenant,
 ) -> None:
@@ -227,6 +260,17 @@ def test_weights_count_in_a_queue_whose_workers_are_the_slower_ones() -> None:
         serve(10, queues=["busy"])
         slow += serve(1, queues=["slow"])
     assert shares(slow) == {"t1": 5, "t2": 20}
+
+
+def test_workers_of_the_same_queues_are_of_one_kind_however_they_name_them() -> None:
+    queues = list("abcdefgh")
+    many = [queue * 20 for queue in queues]
+    for named in (queues, queues[::-1], many, many[::-1]):
+        take(queues=named)
+    kinds = Dispatch.objects.exclude(pool=Dispatch.EVERY_QUEUE).values_list("pool", flat=True)
+    short, long = sorted(kinds, key=len)
+    assert short == "a,b,c,d,e,f,g,h"
+    assert len(long) <= POOL_LENGTH_MAX
 
 
 def test_one_whom_workers_of_another_kind_served_for_long_is_served_by_the_others_too(

@@ -1,6 +1,7 @@
 """Inside a lane: priority, then due_at, then id. And what is never claimed at all."""
 
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -15,30 +16,59 @@ from tests.ledger.kit import LEASE, START, at, pause, put, run, take, task
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
 
 
-@pytest.fixture(params=[False, True], ids=["", "beside a paused name"])
-def tenant(request: pytest.FixtureRequest, tenant_a: Tenant, tenant_b: Tenant) -> Tenant:
-    """One whose lane a claim reads on as far as it has to, and one where it looks between what is held for the rest."""
-    if request.param:
+LOOKS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "beside a paused name": {},
+    "expecting few": {"expects_few": True},
+    "expecting few in some queues": {"expects_few": True, "queues": ["default", "mail"]},
+    "expecting few of one tenant": {"expects_few": True, "queues": ["default"]},
+}
+"""A claim reads in one go what it wants of a lane, looks between what is held for what is not, or reads ahead."""
+
+
+@pytest.fixture(params=LOOKS)
+def look(request: pytest.FixtureRequest, tenant_a: Tenant, tenant_b: Tenant) -> dict[str, Any]:
+    """How to take, and work around it that is not to be taken."""
+    look = LOOKS[request.param]
+    if request.param == "beside a paused name":
         pause(name="held")
-        for other in (tenant_a, tenant_b):
-            put(other, name="held", priority=100)
-        put(tenant_b, due_at=at(3600))
-    return tenant_a
+        for tenant in (tenant_a, tenant_b):
+            put(tenant, name="held", priority=100)
+    if "queues" in look:
+        put(tenant_a, priority=100, queue="other")
+    if "one tenant" in request.param:
+        put(tenant_b, priority=100)
+        look = look | {"tenant": tenant_a}
+    return look
 
 
-def test_higher_priority_goes_first_whatever_came_before(tenant: Tenant) -> None:
-    ids = {priority: put(tenant, priority=priority)[0] for priority in (0, -100, 100, 1, -1)}
-    assert run(take(5)) == [ids[priority] for priority in (100, 1, 0, -1, -100)]
+def test_higher_priority_goes_first_whatever_came_before(
+    tenant_a: Tenant, look: dict[str, Any]
+) -> None:
+    ids = {priority: put(tenant_a, priority=priority)[0] for priority in (0, -100, 100, 1, -1)}
+    first = run(take(2, **look))
+    assert first + run(take(3, **look)) == [ids[priority] for priority in (100, 1, 0, -1, -100)]
 
 
-def test_among_equals_the_longest_due_goes_first(tenant: Tenant) -> None:
-    ids = {due: put(tenant, due_at=at(due))[0] for due in (-1, -3, -2)}
-    assert run(take(2)) == [ids[due] for due in (-3, -2)]
+def test_among_equals_the_longest_due_goes_first(tenant_a: Tenant, look: dict[str, Any]) -> None:
+    ids = {due: put(tenant_a, due_at=at(due))[0] for due in (-1, -3, -2)}
+    first = run(take(2, **look))
+    assert first + run(take(1, **look)) == [ids[due] for due in (-3, -2, -1)]
 
 
-def test_among_equals_in_every_way_the_first_that_came_goes_first(tenant: Tenant) -> None:
-    ids = put(tenant, 20)
-    assert run(take(20)) == ids
+def test_among_equals_in_every_way_the_first_that_came_goes_first(
+    tenant_a: Tenant, look: dict[str, Any]
+) -> None:
+    ids = put(tenant_a, 20)
+    assert run(take(A_FEW, **look)) + run(take(16, **look)) == ids
+
+
+def test_a_future_task_of_high_priority_does_not_stand_before_a_ready_one(
+    tenant_a: Tenant, look: dict[str, Any]
+) -> None:
+    put(tenant_a, 3, priority=100, due_at=at(60))
+    (ready,) = put(tenant_a, priority=-100)
+    assert run(take(A_FEW, **look)) == [ready]
 
 
 def test_one_at_a_time_is_the_same_order_as_all_at_once(tenant_a: Tenant) -> None:
@@ -52,12 +82,6 @@ def test_a_promoted_task_takes_the_place_its_due_at_gives_it(tenant_a: Tenant) -
     (sooner,) = put(tenant_a, due_at=at(10))
     (now,) = put(tenant_a, due_at=at(15), now=at(15))
     assert run(take(3, now=at(20))) == [sooner, now, later]
-
-
-def test_a_future_task_of_high_priority_does_not_stand_before_a_ready_one(tenant: Tenant) -> None:
-    put(tenant, 3, priority=100, due_at=at(60))
-    (ready,) = put(tenant, priority=-100)
-    assert run(take(4)) == [ready]
 
 
 def test_a_claim_takes_from_its_queues_only(tenant_a: Tenant, tenant_b: Tenant) -> None:

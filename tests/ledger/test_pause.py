@@ -166,6 +166,20 @@ def test_thousands_of_paused_tasks_stand_in_nobodys_way(tenant_a: Tenant) -> Non
     assert not Pause.objects.exists()
 
 
+def test_a_claim_that_found_some_says_that_it_could_not_look_behind_paused_ones(
+    tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("scheduling.ledger.claim"), "MOST_HELD_AT_ONCE", 2)
+    pause(name="held")
+    put(tenant_a, 2, name="held", queue="x", priority=10)
+    (behind,) = put(tenant_a, queue="x")
+    (beside,) = put(tenant_a, queue="y")
+    found = ledger.claim(uuid4(), limit=4, now=START)
+    assert (run(found.claims), found.contended) == ([beside], True)
+    found = ledger.claim(uuid4(), limit=4, now=START)
+    assert (run(found.claims), found.contended) == ([behind], False)
+
+
 def test_what_was_put_back_runs_while_the_rest_is_still_to_be(
     tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,8 @@
 """What has become due is made ready, in chunks, and the answer says when to look again."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from scheduling import ledger
 from scheduling.models import Lane, Schedule
@@ -58,6 +60,13 @@ def test_a_retry_waits_to_be_promoted_like_any_other(tenant_a: Tenant) -> None:
     next_due = ledger.promote(now=at(1)).next_due
     assert next_due is None or at(1) <= next_due <= at(1.4)
     assert run(take(now=at(2)), now=at(2)) == [task_id]
+
+
+def test_an_idle_look_takes_nobody_the_turn_to_write(tenant_a: Tenant) -> None:
+    put(tenant_a, due_at=at(10))
+    with CaptureQueriesContext(connection) as queries:
+        ledger.promote(now=at(9))
+    assert {query["sql"].split()[0] for query in queries} == {"SELECT"}
 
 
 def test_a_clock_set_back_promotes_nothing_early(tenant_a: Tenant) -> None:

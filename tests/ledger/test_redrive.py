@@ -1,12 +1,14 @@
 """Dead letters: run again with a fresh allowance, or thrown away; never lost silently."""
 
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
 from scheduling import ledger
-from scheduling.errors import LimitExceeded
+from scheduling.errors import LimitExceeded, Overloaded
+from scheduling.ledger import capacity
 from scheduling.ledger.values import Succeed
 from scheduling.models import Attempt, Refusal, Schedule, Task
 from scheduling.states import DeadReason, TaskState
@@ -89,6 +91,40 @@ def test_over_max_queued_none_of_the_batch_is_queued(tenant_a: Tenant, tenant_b:
     assert ledger.redrive(ids[1:], now=at(1)) == 2
 
 
+def test_as_many_are_redriven_as_fit_and_of_who_is_full_no_more_are_tried(
+    tenant_a: Tenant, tenant_b: Tenant
+) -> None:
+    mine, theirs = bury(tenant_a, 5), bury(tenant_b, 2)
+    Tenant.objects.filter(pk=tenant_a.pk).update(max_queued=3)
+    tasks = list(Task.objects.dead().order_by("pk"))
+    full: dict[int, ledger.Full] = {}
+    ledger.redrive(theirs[:1], now=at(1))  # somebody else was faster
+    done = ledger.redrive_what_fits(tasks, full)
+    assert [one.pk for one in done] == [*mine[:3], *theirs[1:]]
+    assert [(tenant_id, type(limit)) for tenant_id, limit in full.items()] == [
+        (tenant_a.pk, LimitExceeded)
+    ]
+    Tenant.objects.filter(pk=tenant_a.pk).update(max_queued=None)
+    assert ledger.redrive_what_fits(tasks, full) == []
+    assert len(ledger.redrive_what_fits(tasks, {})) == 2
+
+
+def test_while_nobodys_tasks_are_accepted_all_are_full(
+    tenant_a: Tenant, tenant_b: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [*bury(tenant_a, 2), *bury(tenant_b, 2)]
+    over = Overloaded("The disk is nearly full.", retry_after=timedelta(seconds=5))
+
+    def require_room() -> None:
+        raise over
+
+    monkeypatch.setattr(capacity, "require_room", require_room)
+    full: dict[int, ledger.Full] = {}
+    assert ledger.redrive_what_fits(list(Task.objects.filter(pk__in=ids)), full) == []
+    assert full == {tenant_a.pk: over, tenant_b.pk: over}
+    assert Task.objects.dead().count() == 4
+
+
 def test_the_rate_counts_what_comes_in_and_not_what_is_redriven(tenant_a: Tenant) -> None:
     ids = bury(tenant_a, 5)
     Tenant.objects.filter(pk=tenant_a.pk).update(rate_per_second=0.01, rate_burst=1)
@@ -101,7 +137,7 @@ def test_a_deadline_that_passed_does_not_kill_it_again(tenant_a: Tenant) -> None
     (late,) = put(tenant_a, deadline=at(10))
     take(now=at(10))
     assert task(late).dead_reason == DeadReason.DEADLINE_PASSED
-    ledger.redrive([late], now=at(20))
+    ledger.redrive([late], now=at(10))
     assert task(late).deadline is None
     assert run(take(now=at(20)), now=at(20)) == [late]
 

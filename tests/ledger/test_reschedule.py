@@ -73,6 +73,7 @@ def test_a_deadline_that_comes_first_refuses_it(tenant_a: Tenant) -> None:
     (loose,) = put(tenant_a, deadline=at(61))
     assert ledger.reschedule([tight, loose], due_at=at(60), priority=1, now=at(1)) == {loose}
     assert task(tight).priority == 0
+    assert ledger.reschedule([tight], due_at=at(50), now=at(60)) == set()
     assert run_all(now=1) == {tight}
 
 

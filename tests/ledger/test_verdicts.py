@@ -89,11 +89,13 @@ def test_a_handler_nobody_knows_is_tried_again_and_dead_by_that_name(tenant_a: T
 
 
 def test_a_permanent_failure_is_the_end_at_once(tenant_a: Tenant) -> None:
-    (task_id,) = put(tenant_a, max_attempts=5)
-    say(take(), failing(retry_in=None))
-    dead = task(task_id)
+    put(tenant_a, max_attempts=5)
+    (claim,) = take()
+    say(claim, Fail(FAILURE, retry_in=None))
+    dead = task(claim.task_id)
     assert (dead.state, dead.dead_reason) == (TaskState.DEAD, DeadReason.PERMANENT_FAILURE)
-    assert (dead.attempts, outcomes(task_id)) == (1, ["failed"])
+    assert (dead.attempts, outcomes(claim.task_id)) == (1, ["failed"])
+    assert attempt_of(claim).error["traceback"] == FAILURE.traceback
 
 
 @pytest.mark.parametrize("max_attempts", [1, 3])
@@ -153,6 +155,9 @@ def test_a_task_that_was_to_be_cancelled_is_not_run_again(
     over = task(task_id)
     assert (over.state, over.finished_at, over.dead_reason) == (state, at(2), None)
     assert outcomes(task_id) == [outcome]
+    assert [bool(error) for error in (over.error, attempt_of(claim).error)] == (
+        [outcome is Outcome.FAILED] * 2
+    )
     assert not Schedule.objects.exists()
 
 
@@ -214,7 +219,7 @@ def test_each_of_a_batch_gets_its_own_verdict(tenant_a: Tenant, tenant_b: Tenant
     ids = [*put(tenant_a, 3), *put(tenant_b, 3)]
     claims = {claim.task_id: claim for claim in take(6)}
     verdicts: list[ledger.Verdict] = [
-        Succeed(),
+        Succeed('"all of it"'),
         failing(),
         failing(retry_in=None),
         Snooze(NO_DELAY),
@@ -234,6 +239,7 @@ def test_each_of_a_batch_gets_its_own_verdict(tenant_a: Tenant, tenant_b: Tenant
         TaskState.QUEUED,
         TaskState.CANCELLED,
     ]
+    assert [task(task_id).result for task_id in ids] == ["all of it", *[None] * 5]
     assert not Lease.objects.exists()
 
 

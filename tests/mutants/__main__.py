@@ -16,12 +16,16 @@ TESTS = [
     "tests/ledger",
     "tests/plans",
     "tests/races",
+    "tests/api/test_lease_renewing.py",
+    "tests/api/test_lease_settling.py",
     "tests/scheduling/test_retry.py",
     "tests/scheduling/test_states.py",
     "tests/scheduling/test_stride.py",
+    "tests/workers/test_settling.py",
 ]
 PATHS = ["scheduling/states.py", "scheduling/retry.py", "scheduling/ledger"]
 OPTIONS = "-p no:randomly -p no:cacheprovider -q -s --no-header --no-summary --timeout=20"
+FORKS_ITSELF = "tests/races/test_forking.py"
 
 
 def main() -> int:
@@ -32,6 +36,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=86400, help="begin no fault after so many")
     parser.add_argument("--patience", type=float, default=300, help="seconds of tests to a fault")
     parser.add_argument("--only", default="", help="faults whose names this expression finds")
+    parser.add_argument(
+        "--share", type=float, default=1, help="of the faults: a sample, the same each time"
+    )
     parser.add_argument("--again", action="store_true", help="those that were left once more, too")
     options = parser.parse_args()
     wish = Wish(
@@ -40,9 +47,11 @@ def main() -> int:
         ends_at=time.monotonic() + options.seconds,
         patience=options.patience,
         only=re.compile(options.only),
+        share=options.share,
         again=options.again,
     )
     arguments = [*OPTIONS.split(), f"--database={options.database}", *options.tests]
+    arguments.append(f"--deselect={FORKS_ITSELF}")
     status = pytest.main(arguments, plugins=[Run(wish)])
     report(wish)
     return int(status)

@@ -114,6 +114,7 @@ class Imported:
     def __init__(self) -> None:
         self._functions: dict[tuple[str, str, int], list[FunctionType]] = {}
         self._caches: list[Any] = []
+        gc.unfreeze()  # what was frozen when the tests had been collected is not among the objects
         for one in gc.get_objects():
             if isinstance(one, FunctionType):
                 self._functions.setdefault(_key(one.__code__), []).append(one)

@@ -48,6 +48,8 @@ def slips(statement: str) -> Iterator[tuple[str, str]]:
     yield from _shorter_keys(statement)
     for found in re.finditer(r"\b(AND|WHERE|OR|ON|WHEN)\s+(?!CONFLICT)", statement):
         condition = _until(statement, found.end(), ENDS)
+        if condition == "true":
+            continue
         is_neutral = "OR TRUE" if found[1] != "OR" else "AND FALSE"
         yield (
             f"{found[1]} {_short(condition)} {is_neutral}",

@@ -1,6 +1,7 @@
 """Runs that somebody asks for beside the rule."""
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -26,10 +27,45 @@ def test_an_extra_run_is_accounted_for_and_shifts_no_tick(tenant_a: Tenant) -> N
     assert again(row).next_at == at(120)
 
 
-def test_two_extra_runs_in_one_instant_are_two(tenant_a: Tenant) -> None:
-    row = recurring(tenant_a, overlap="allow")
-    assert ledger.run_now(row.pk, now=at(1)) != ledger.run_now(row.pk, now=at(1))
-    assert outcomes(row) == {"fired": 2}
+def test_three_extra_runs_in_one_instant_are_three(tenant_a: Tenant) -> None:
+    row, other = (recurring(tenant_a, name=name, overlap="allow") for name in ("row", "other"))
+    ledger.run_now(other.pk, now=at(60))
+    fire(at(60))
+    ledger.run_now(row.pk, now=at(1))
+    for _ in range(3):
+        ledger.run_now(row.pk, now=at(60))
+    instants = Tick.objects.filter(recurring=row, origin="run_now").order_by("at")
+    assert list(instants.values_list("at", flat=True)) == [
+        at(1),
+        *(at(60) + microseconds * timedelta(microseconds=1) for microseconds in range(3)),
+    ]
+
+
+def test_an_extra_run_leaves_the_tasks_of_other_rows_alone(tenant_a: Tenant) -> None:
+    mine, other = (
+        recurring(tenant_a, name=name, overlap="cancel_other") for name in ("mine", "other")
+    )
+    ledger.run_now(other.pk, now=at(1))
+    ledger.run_now(mine.pk, now=at(2))
+    assert work_off(at(3)) == 2
+
+
+def test_what_runs_or_waits_of_other_rows_is_in_no_extra_runs_way(tenant_a: Tenant) -> None:
+    other = recurring(tenant_a, name="other", overlap="buffer_one")
+    mine = recurring(tenant_a, name="mine", now=at(120))
+    for tick in (60, 120):
+        fire(at(tick))
+    assert outcomes(other) == {"fired": 1, "waits": 1}
+    ledger.run_now(mine.pk, now=at(121))
+
+
+def test_a_tick_that_waits_for_its_turn_comes_before_an_extra_run(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a, overlap="buffer_one")
+    for tick in (60, 120):
+        fire(at(tick))
+    work_off(at(121))
+    with pytest.raises(Overlapping):
+        ledger.run_now(row.pk, now=at(122))
 
 
 def test_an_extra_run_needs_no_resumption(tenant_a: Tenant) -> None:
