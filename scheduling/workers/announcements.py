@@ -55,6 +55,11 @@ def finished(task: LedgerTask, context: Context, claim: Claim, verdict: Verdict)
             "%s %s failed on attempt %d of %d: %s",  # what it says may hold a part of the payload
             claim.name, claim.task_id, claim.attempt, claim.max_attempts, verdict.failure.cls,
         )  # fmt: skip
+    elif isinstance(verdict, Release):
+        logger.info(
+            "%s %s ended on attempt %d of %d without its lease; what became of it is not counted.",
+            claim.name, claim.task_id, claim.attempt, claim.max_attempts,
+        )  # fmt: skip
     if task_finished.receivers:
         sender = type(task.get_backend())
         task_finished.send_robust(sender, task_result=result(context, claim, verdict))

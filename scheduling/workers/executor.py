@@ -10,7 +10,7 @@ from scheduling.context import Context
 from scheduling.declaring import registry
 from scheduling.declaring.ledger_task import LedgerTask
 from scheduling.errors import InvalidTask, UnknownHandler
-from scheduling.ledger.values import Stop, Verdict
+from scheduling.ledger.values import Release, Stop, Verdict
 from scheduling.workers import announcements, spans, verdicts
 from scheduling.workers.coroutines import Coroutines, Running
 from scheduling.workers.held import Held, Interruptible
@@ -118,9 +118,14 @@ class Execution:
         return self.task.func(*self.args, **self.kwargs)
 
     def returned(self, result: Any) -> Verdict:
-        """One that returned because it was asked to stop has not succeeded, unless it had settled before."""
+        """One that returned because it was asked to stop has not succeeded, unless it had settled before.
+
+        Nor has one that no longer had its lease, lost or handed back: the ledger takes no word of it.
+        """
         if self.context.success:
             return self.context.success
+        if self.held.lease_lost.is_set():
+            return Release()
         if self.held.cancel_requested and self.held.cancelled.was_seen:
             return Stop()
         return verdicts.of_result(result)
@@ -134,6 +139,8 @@ class Execution:
                 verdicts.class_and_place(error),
             )
             return self.context.success
+        if self.held.lease_lost.is_set():
+            return Release()
         if self.held.cancel_requested:
             return Stop()
         if isinstance(error, TypeError) and was_not_entered(error):

@@ -44,7 +44,8 @@ class Reaper:
         dead = self._dead(leases, gone, now)
         if dead:
             settled = ledger.reap(dead)
-            logger.warning("Ended %d leases of workers that are gone or silent.", len(settled))
+            if settled:  # or others were first
+                logger.warning("Ended %d leases of workers that are gone or silent.", len(settled))
         self.due_at = now + self._until_next_look(leases, gone, now)
         self._gone = gone
 

@@ -13,7 +13,7 @@ from scheduling import under_way
 from scheduling.compat import task, task_finished, task_started
 from scheduling.context import Context
 from scheduling.errors import TaskTimeout
-from scheduling.ledger.values import Claim, Fail, Stop, Succeed, Verdict
+from scheduling.ledger.values import Claim, Fail, Release, Stop, Succeed, Verdict
 from scheduling.workers import announcements
 from scheduling.workers.coroutines import Coroutines
 from scheduling.workers.executor import Executor
@@ -248,6 +248,22 @@ def test_handler_that_heeds_a_cancellation_is_stopped_not_succeeded(executor: Ex
 
 def test_handler_that_finishes_without_looking_has_succeeded(executor: Executor) -> None:
     assert executor.execute(asked_to_stop(tell)) == Succeed('[1,1,"tenant-a"]')
+
+
+@pytest.mark.parametrize(
+    ("declared", "args"), [(add, [1]), (raise_, ["error"])], ids=["add", "raise"]
+)
+def test_what_becomes_of_a_handler_without_its_lease_is_not_counted(
+    declared: Any, args: list[Any], executor: Executor, caplog: pytest.LogCaptureFixture
+) -> None:
+    mine = held(claim_of(declared, *args))
+    mine.lose()
+
+    with caplog.at_level("INFO", logger=announcements.__name__):
+        assert executor.execute(mine) == Release()
+
+    (line,) = caplog.messages
+    assert line.endswith("on attempt 1 of 3 without its lease; what became of it is not counted.")
 
 
 def test_timeout_is_no_cancellation(executor: Executor) -> None:
