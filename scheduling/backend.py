@@ -6,8 +6,6 @@ from typing import Any, cast
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
-from django.core.checks import CheckMessage
-from django.core.checks import Warning as CheckWarning
 from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 
@@ -23,7 +21,6 @@ from scheduling.compat import (
     task_enqueued,
 )
 from scheduling.conf import conf
-from scheduling.declaring import registry
 from scheduling.declaring.ledger_task import LedgerTask
 from scheduling.enqueueing import new_task
 from scheduling.errors import InvalidTask, TenantRequired
@@ -110,17 +107,6 @@ class LedgerBackend(BaseTaskBackend):
             return self._read(UUID(result_id), tenant=current.current())
         except (ValueError, rows.Task.DoesNotExist):
             raise TaskResultDoesNotExist(result_id) from None
-
-    def check(self, **kwargs: Any) -> list[CheckMessage]:
-        """Warn of modules whose tasks are unknown: a warning, so that workers still start for the others."""
-        return [
-            CheckWarning(
-                f"{module} cannot be imported ({error}): its tasks are unknown handlers.",
-                hint="The log has the traceback.",
-                id="scheduling.W001",
-            )
-            for module, error in registry.failures().items()
-        ]
 
     def _read(self, task_id: UUID, tenant: Tenant | None = None) -> TaskResult:
         found = rows.Task.objects.of(tenant).select_related("lease").prefetch_related("history")

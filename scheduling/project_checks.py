@@ -15,6 +15,7 @@ from scheduling.backend import LedgerBackend
 from scheduling.checks import LEDGER
 from scheduling.compat import task_backends
 from scheduling.conf import conf
+from scheduling.declaring import registry
 from scheduling.tables import OURS
 
 VENDORS = ("postgresql", "sqlite")
@@ -138,4 +139,17 @@ def requests_leave_the_ledger_to_others(**kwargs: Any) -> list[CheckMessage]:
             hint='Leave it out of DATABASES["default"], and open transactions where they are needed.',
             id="scheduling.W002",
         )
+    ]
+
+
+@register()
+def modules_of_tasks_can_be_imported(**kwargs: Any) -> list[CheckMessage]:
+    """A warning, so that workers still start for the others."""
+    return [
+        CheckWarning(
+            f"{module} cannot be imported ({error}): its tasks are unknown handlers.",
+            hint="The log has the traceback.",
+            id="scheduling.W001",
+        )
+        for module, error in registry.failures().items()
     ]

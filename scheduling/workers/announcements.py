@@ -57,7 +57,7 @@ def finished(task: LedgerTask, context: Context, claim: Claim, verdict: Verdict)
         )  # fmt: skip
     elif isinstance(verdict, Release):
         logger.info(
-            "%s %s ended on attempt %d of %d without its lease; what became of it is not counted.",
+            "%s %s was handed back before its handler ended; attempt %d of %d is not counted.",
             claim.name, claim.task_id, claim.attempt, claim.max_attempts,
         )  # fmt: skip
     if task_finished.receivers:

@@ -120,11 +120,11 @@ class Execution:
     def returned(self, result: Any) -> Verdict:
         """One that returned because it was asked to stop has not succeeded, unless it had settled before.
 
-        Nor has one that no longer had its lease, lost or handed back: the ledger takes no word of it.
+        Nor has one that was handed back meanwhile: the ledger was told so, and takes no other word of it.
         """
         if self.context.success:
             return self.context.success
-        if self.held.lease_lost.is_set():
+        if self.held.handed_back:
             return Release()
         if self.held.cancel_requested and self.held.cancelled.was_seen:
             return Stop()
@@ -139,7 +139,7 @@ class Execution:
                 verdicts.class_and_place(error),
             )
             return self.context.success
-        if self.held.lease_lost.is_set():
+        if self.held.handed_back:
             return Release()
         if self.held.cancel_requested:
             return Stop()

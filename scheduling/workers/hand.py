@@ -93,6 +93,7 @@ class Hand:
     def release(self, many: Iterable[Held]) -> None:
         """Hand back what was not started, or cannot be finished."""
         for held in many:
+            held.handed_back = True
             self.conclude(held, Release())
 
     def drop(self, held: Held) -> None:

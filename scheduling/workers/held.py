@@ -43,6 +43,7 @@ class Held:
         "claim",
         "claimed_at",
         "context",
+        "handed_back",
         "interrupted",
         "lease_ends_at",
         "lease_lost",
@@ -66,6 +67,8 @@ class Held:
         self.cancelled = Notice()
         """The handler should stop: on request, because its time is up, or because its lease is lost."""
         self.lease_lost = Event()
+        self.handed_back = False
+        """The ledger has it back, as if this attempt had never been; its handler may still run."""
         self.overdue_at: float | None = None
         """When its time is up. Known once it was started."""
         self.running: Interruptible | None = None

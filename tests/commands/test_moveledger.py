@@ -501,6 +501,7 @@ class TestTheGuide:
 
     PAGE = DOCS / "how-to" / "move-to-postgresql.md"
     STAND_ALONE, OF_THEIRS = "In the stand-alone project", "In a project of your own"
+    REHEARSAL, BACK = "A rehearsal", "Going back"
     GO_ON = "on_new setpaused false\n"
 
     def test_what_is_typed_in_the_stand_alone_project_moves_it_and_takes_it_back(
@@ -509,7 +510,9 @@ class TestTheGuide:
         sides = templates.sides()
         file = shutil.move(sides.source.removeprefix("sqlite:///"), tmp_path / "scheduler.db")
         (tmp_path / "manage.py").symlink_to(MANAGE)
-        with walking(tmp_path, NEW=sides.target, DATA_DIR=str(tmp_path), DEBUG="1") as walk:
+        second = templates.address_of(templates.new_database())
+        addresses = {"NEW": sides.target, "SECOND": second}
+        with walking(tmp_path, **addresses, DATA_DIR=str(tmp_path), DEBUG="1") as walk:
             for block in blocks_of(self.PAGE, without=[self.OF_THEIRS]):
                 if block.text != self.GO_ON:
                     walk.take(block)
@@ -521,13 +524,15 @@ class TestTheGuide:
     ) -> None:
         name = templates.new_database()
         target = templates.address_of(name)
-        settings, on_sqlite, *_ = SNIPPETS
+        settings, _, on_sqlite, *_ = SNIPPETS
         with walking(tmp_path, NEW=target, PYTHONPATH=str(MANAGE.parent), **libpq(target)) as walk:
             walk.type("django-admin startproject shop .")
             with (tmp_path / "shop" / "settings.py").open("a") as file:
                 file.writelines([settings, on_sqlite])
             walk.type("python manage.py migrate")
-            for block in blocks_of(self.PAGE, without=[self.STAND_ALONE, "Going back"]):
+            for block in blocks_of(
+                self.PAGE, without=[self.STAND_ALONE, self.REHEARSAL, self.BACK]
+            ):
                 theirs = block.text.replace('"NAME": "rentroll"', f'"NAME": "{name}"')
                 walk.take(replace(block, text=theirs))
         with ledger_at(target):

@@ -14,12 +14,12 @@ from django.core.exceptions import ImproperlyConfigured
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduling.backend import LedgerBackend
 from scheduling.compat import task
 from scheduling.declaring import registry
 from scheduling.declaring.signatures import signature_of
 from scheduling.errors import InvalidTask, UnknownHandler
 from scheduling.payload import clean_text
+from scheduling.project_checks import modules_of_tasks_can_be_imported
 
 
 @task(name="test.registry.named")
@@ -127,7 +127,7 @@ class TestDiscovery:
         assert "an_app.tasks" in record.message
         with pytest.raises(UnknownHandler):
             registry.get("test.half")
-        (warning,) = LedgerBackend("default", {}).check()
+        (warning,) = modules_of_tasks_can_be_imported()
         assert warning.id == "scheduling.W001"
         assert "an_app.tasks" in warning.msg
 

@@ -58,6 +58,7 @@ def test_what_cannot_finish_within_grace_is_released_uncharged(
 
     task = the_task(task_id)
     assert (task.state, task.attempts, outcomes(task_id)) == (TaskState.QUEUED, 0, ["released"])
+    assert "failed on" not in workers.said()
     start_workers("--processes=1")
     effects.wait_for("a started 2")
 

@@ -98,10 +98,10 @@ class Project:
                 f"{ABSENT}/{name}.py", f"raise ModuleNotFoundError({name!r}, name={name!r})"
             )
         self.run("-m", "django", "startproject", "shop", ".")
-        settings, sqlite, postgres, urls, tasks, _ = SNIPPETS
+        settings, logging, sqlite, postgres, urls, tasks, _ = SNIPPETS
         database = postgres if self.is_on_postgres else sqlite
-        self._append("shop/settings.py", HABITS, settings, database, ARCHIVE)
-        self._append("shop/urls.py", "from django.urls import include\n", urls)
+        self._append("shop/settings.py", HABITS, settings, logging, database, ARCHIVE)
+        self._append("shop/urls.py", urls)
         self._append("shop/wrong.py", WRONG)
         self._append("people/__init__.py", "")
         self._append("people/models.py", PEOPLE)

@@ -253,17 +253,19 @@ def test_handler_that_finishes_without_looking_has_succeeded(executor: Executor)
 @pytest.mark.parametrize(
     ("declared", "args"), [(add, [1]), (raise_, ["error"])], ids=["add", "raise"]
 )
-def test_what_becomes_of_a_handler_without_its_lease_is_not_counted(
+def test_a_handler_that_ends_after_its_claim_was_handed_back_has_neither_succeeded_nor_failed(
     declared: Any, args: list[Any], executor: Executor, caplog: pytest.LogCaptureFixture
 ) -> None:
     mine = held(claim_of(declared, *args))
-    mine.lose()
+    mine.handed_back = True
 
     with caplog.at_level("INFO", logger=announcements.__name__):
         assert executor.execute(mine) == Release()
 
-    (line,) = caplog.messages
-    assert line.endswith("on attempt 1 of 3 without its lease; what became of it is not counted.")
+    assert caplog.messages[-1].endswith(
+        "was handed back before its handler ended; attempt 1 of 3 is not counted."
+    )
+    assert "failed" not in caplog.text
 
 
 def test_timeout_is_no_cancellation(executor: Executor) -> None:

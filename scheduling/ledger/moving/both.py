@@ -110,7 +110,7 @@ def require_same(compared: Sequence[Compared]) -> None:
     if different:
         first = different[0]
         raise Differs(
-            f"The two sides differ in {len(different)} tables. {first.table} has {first.source_rows} rows in the "
+            f"The two sides differ, in {len(different)} of {len(compared)} tables. {first.table} has {first.source_rows} rows in the "
             f"source, {first.target_rows} in the target; the first difference: {first.difference}."
         )
 

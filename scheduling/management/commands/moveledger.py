@@ -59,7 +59,7 @@ class Command(TellingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         self.began_at = clock.monotonic()
         self.talks = options["verbosity"] > 0 and not options["json"]
-        progress = Progress(self.tell, self.stdout.write if self.talks else None)
+        progress = Progress(self.tell, self.write if self.talks else None)
         with ExitStack() as until_the_end:
             try:
                 source = until_the_end.enter_context(Source())
@@ -112,6 +112,11 @@ class Command(TellingCommand):
             self.tell_as_json({"rows": rows, "seconds": round(seconds, 3), "tables": tables})
         else:
             self.stdout.write(f"{what}: {rows} rows of {len(same)} tables, in {seconds:.1f} s.")
+
+    def write(self, line: str) -> None:
+        """Below what the terminal showed, not behind it."""
+        self.tell("")
+        self.stdout.write(line)
 
     def say(self, sentence: str, options: Mapping[str, Any], member: str) -> None:
         if options["json"]:
