@@ -182,9 +182,10 @@ def test_a_waiting_task_that_cannot_be_read_is_a_dead_letter(
     bad, good = put(tenant_a, 2)
     overwrite("task", column, value, bad)
     assert [claim.task_id for claim in take(5)] == [good]
-    assert Task.objects.values_list("state", "dead_reason").get(pk=bad) == (
+    assert Task.objects.values_list("state", "dead_reason", "finished_at").get(pk=bad) == (
         TaskState.DEAD,
         DeadReason.UNREADABLE,
+        START,
     )
 
 

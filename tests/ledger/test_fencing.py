@@ -6,8 +6,10 @@ from uuid import uuid4
 import pytest
 
 from scheduling import ledger
+from scheduling.errors import StaleLease
+from scheduling.ledger.progress import Progress
 from scheduling.ledger.values import Succeed
-from scheduling.models import Refusal
+from scheduling.models import Lease, Refusal
 from scheduling.states import TaskState
 from tenants.models import Tenant
 from tests.ledger.kit import at, failing, outcomes, put, say, take, task
@@ -65,6 +67,39 @@ def test_saying_it_again_changes_nothing_and_is_no_refusal(tenant_a: Tenant) -> 
     assert not again.stale
     assert not Refusal.objects.exists()
     assert outcomes(task_id) == ["failed"]
+
+
+def test_stale_worker_commits_no_rows_of_its_own_either(tenant_a: Tenant, tenant_b: Tenant) -> None:
+    put(tenant_b, priority=1)
+    take(now=at(0))
+    (task_id,) = put(tenant_a)
+    (zombie,) = take()
+    ledger.reap([lease for lease in ledger.held_leases() if lease.task_id == task_id], now=at(11))
+    (current,) = take(now=at(60))
+
+    with (
+        pytest.raises(StaleLease) as refused,
+        ledger.settle_with(zombie, Succeed, now=at(61)),
+    ):
+        Tenant.objects.create(slug="made-by-a-handler")
+
+    assert refused.value.current == 2
+    assert not Tenant.objects.filter(slug="made-by-a-handler").exists()
+    assert list(Refusal.objects.values_list("task", "generation", "verb", "refused_at")) == [
+        (task_id, 1, "settle", at(61))
+    ]
+    with ledger.settle_with(current, Succeed, now=at(62)):
+        Tenant.objects.create(slug="made-by-a-handler")
+    assert task(task_id).finished_at == at(62)
+
+
+def test_each_lease_is_told_its_own_progress(tenant_a: Tenant) -> None:
+    put(tenant_a, 3)
+    claims = take(3)
+    news = {claim.task_id: Progress(0.25 + place / 2) for place, claim in enumerate(claims[:2])}
+    ledger.renew(claims, progress=news, now=at(1))
+    told = [Lease.objects.get(pk=claim.task_id).progress for claim in claims]
+    assert [one and one["fraction"] for one in told] == [0.25, 0.75, None]
 
 
 def test_stale_worker_cannot_renew(tenant_a: Tenant) -> None:

@@ -243,5 +243,13 @@ def test_each_of_a_batch_gets_its_own_verdict(tenant_a: Tenant, tenant_b: Tenant
     assert not Lease.objects.exists()
 
 
+def test_a_remote_worker_is_told_as_of_when_it_spoke(tenant_a: Tenant) -> None:
+    put(tenant_a)
+    (claim,) = take()
+    said = {(claim.task_id, claim.generation): failing()}
+    assert len(ledger.settle_remotely(claim.worker, said, now=at(2)).settled) == 1
+    assert attempt_of(claim).finished_at == at(2)
+
+
 def test_nothing_is_a_batch_too(tenant_a: Tenant) -> None:
     assert ledger.settle([]) == ledger.Settling([], [])

@@ -114,6 +114,20 @@ def test_the_lanes_of_a_tenant_that_ran_ahead_take_turns_again() -> None:
     assert Counter(one_by_one(lanes, 10)) == {1: 5, 2: 5}
 
 
+def test_only_those_lanes_are_brought_back_that_were_served_later_than_their_tenant_stands() -> (
+    None
+):
+    served_at = {1: 10.0, 2: 9.0, 3: 0.5}
+    lanes = [lane(one, 1, virtual_time=10.0, served_at=at) for one, at in served_at.items()]
+    assert plan(lanes, 0, 0.0, PLENTY) == Round(turns={1: 1.0}, served_at={1: 1.0, 2: 1.0})
+    assert plan(lanes, 4, 0.0, PLENTY).order == [3, 1, 2, 3]
+
+
+def test_a_tenant_stands_where_the_lane_stands_that_has_come_furthest() -> None:
+    lanes = [lane(1, 1, virtual_time=1.0), lane(2, 1, virtual_time=1.5), lane(3, 2)]
+    assert plan(lanes, 1, 1.0, PLENTY).order == [3]
+
+
 def test_a_capped_tenant_is_served_no_further_than_its_room_over_all_its_lanes() -> None:
     lanes = [lane(1, 1, room=2), lane(2, 1, room=2), lane(3, 2)]
     assert shares(lanes, 10) == {1: 2, 2: 8}
