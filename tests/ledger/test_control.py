@@ -18,7 +18,8 @@ def test_a_receipt_names_the_scope_and_counts_what_still_runs_in_it(
     put(tenant_a, 2, queue="mail", name="x")
     put(tenant_a, queue="mail", name="y")
     put(tenant_b, queue="mail", name="x")
-    take(4)
+    put(tenant_b, queue="video", name="x")
+    take(5)
     receipt = pause(tenant=tenant_a, queue="mail", name="x", reason="spam", by="ada", now=3)
     assert receipt == ledger.Receipt(
         paused=True,
@@ -74,10 +75,14 @@ def test_control_tells_the_widest_pause_over_a_scope(tenant_a: Tenant, tenant_b:
     assert not ledger.control(now=START).paused
     assert not ledger.control(tenant=tenant_a, now=START).paused
     assert not ledger.control(tenant=tenant_b, queue="mail", now=START).paused
+    pause(tenant=tenant_b, name="x")
+    assert not ledger.control(tenant=tenant_b, now=START).paused
     inside = ledger.control(tenant=tenant_a, queue="mail", name="x", now=START)
     assert (inside.paused, inside.scope) == (True, "tenant=tenant-a queue=mail")
     pause(tenant=tenant_a)
-    assert ledger.control(tenant=tenant_a, queue="mail", now=START).scope == "tenant=tenant-a"
+    pause(tenant=tenant_a, name="x")
+    widest = ledger.control(tenant=tenant_a, queue="mail", name="x", now=START)
+    assert widest.scope == "tenant=tenant-a"
 
 
 def test_control_tells_of_no_pause_that_is_over() -> None:

@@ -171,8 +171,8 @@ def test_a_claim_that_found_some_says_that_it_could_not_look_behind_paused_ones(
 ) -> None:
     monkeypatch.setattr(import_module("scheduling.ledger.claim"), "MOST_HELD_AT_ONCE", 2)
     pause(name="held")
-    put(tenant_a, 2, name="held", queue="x", priority=10)
     (behind,) = put(tenant_a, queue="x")
+    put(tenant_a, 2, name="held", queue="x", priority=10)
     (beside,) = put(tenant_a, queue="y")
     found = ledger.claim(uuid4(), limit=4, now=START)
     assert (run(found.claims), found.contended) == ([beside], True)

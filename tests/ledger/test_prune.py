@@ -121,6 +121,7 @@ def test_a_young_task_among_old_ones_hides_none_of_them(tenant_a: Tenant) -> Non
     done(tenant_a, now=3000)
     done(tenant_a)
     first = ledger.prune(tenant_a, keep=HOUR, limit=2, now=at(3601))
+    assert first.after is not None, "from the beginning it would be found as well"
     assert ledger.prune(tenant_a, keep=HOUR, after=first.after, now=at(3601)).pruned == 1
 
 

@@ -121,6 +121,7 @@ def test_only_those_lanes_are_brought_back_that_were_served_later_than_their_ten
     lanes = [lane(one, 1, virtual_time=10.0, served_at=at) for one, at in served_at.items()]
     assert plan(lanes, 0, 0.0, PLENTY) == Round(turns={1: 1.0}, served_at={1: 1.0, 2: 1.0})
     assert plan(lanes, 4, 0.0, PLENTY).order == [3, 1, 2, 3]
+    assert plan(lanes[:2], 2, 0.0, PLENTY).order == [1, 2], "who is brought back as far is in turn"
 
 
 def test_a_tenant_stands_where_the_lane_stands_that_has_come_furthest() -> None:
