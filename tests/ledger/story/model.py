@@ -82,8 +82,15 @@ class Model:
 
     def may_hold_what_is_free(self) -> bool:
         """Whether pauses that are over hold something until the next promotion."""
-        standing = self.standing_keys()
-        return any(pause.was_met for key, pause in self.pauses.items() if key not in standing)
+        return bool(self._lingering())
+
+    def may_be_held(self, task: ModelTask) -> bool:
+        """By one of those."""
+        return any(covers(scope, task) for scope in self._lingering())
+
+    def _lingering(self) -> set[Scope]:
+        over = self.pauses.keys() - self.standing_keys()
+        return {key[0] for key in over if self.pauses[key].was_met}
 
     def may_start(self, queues: Collection[str]) -> list[ModelTask]:
         """In the order inside a lane, caps left aside."""
