@@ -211,7 +211,7 @@ def test_a_lease_that_cannot_be_read_keeps_no_other_from_being_reaped(
 
 
 @ONLY_SQLITE
-@pytest.mark.parametrize("column", ["attempts", "max_attempts", "priority"])
+@pytest.mark.parametrize("column", ["attempts", "max_attempts", "priority", "deadline"])
 def test_a_running_task_that_cannot_be_read_holds_up_neither_its_batch_nor_the_reaper(
     tenant_a: Tenant, column: str
 ) -> None:
@@ -220,6 +220,7 @@ def test_a_running_task_that_cannot_be_read_holds_up_neither_its_batch_nor_the_r
     overwrite("task", column, "x", bad)
     say([claim for claim in claims if claim.task_id != lost], failing(), now=at(1))
     assert task(good).state == TaskState.QUEUED
+    assert not Schedule.objects.filter(pk=bad).exists()
     assert [one.task_id for one in ledger.reap(ledger.held_leases(), now=at(11))] == [lost]
 
 

@@ -152,6 +152,8 @@ def test_a_tenant_that_keeps_opening_queues_is_served_no_sooner(
 
 @pytest.mark.parametrize("queues", [2, 100], ids=["known", "new"])
 def test_a_tenant_that_goes_from_queue_to_queue_is_served_no_sooner(queues: int) -> None:
+    """Claims see where its lanes end, because they look for what is between paused tasks."""
+    pause(name="held")
     light, heavy = tenants(1, 4)
     put(heavy, 60)
     served: list[Claim] = []
