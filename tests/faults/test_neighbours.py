@@ -22,21 +22,25 @@ def test_task_of_a_quiet_tenant_is_overtaken_by_no_more_than_the_claims_under_wa
     start_workers: Start, effects: Effects, tenant_a: Tenant, tenant_b: Tenant
 ) -> None:
     Tenant.objects.update(rate_per_second=None, max_queued=None)
-    backend = tasks.effect.get_backend()
-    loud = tasks.effect.using(tenant=tenant_a)
-    backend.bulk_enqueue([(loud, ["loud"], {})] * FLOOD)
+    flood(tenant_a)
     start_workers(f"--processes={PROCESSES}", f"--threads={THREADS}")
     effects.wait_for("loud")
 
     overtaken = []
     for number in range(10):
+        if waiting(tenant_a) < FLOOD / 2:
+            flood(tenant_a)
         task_id = enqueue(tasks.effect, f"quiet {number}", tenant=tenant_b)
         accepted_at = clock.now()
         wait_for_state(task_id, TaskState.SUCCEEDED)
         overtaken.append(overtakers(task_id, accepted_at, tenant_a))
 
-    assert waiting(tenant_a) > A_CLAIM_EACH, "the flood was over too soon to tell"
     assert max(overtaken) <= A_CLAIM_EACH
+
+
+def flood(tenant: Tenant) -> None:
+    loud = tasks.effect.using(tenant=tenant)
+    tasks.effect.get_backend().bulk_enqueue([(loud, ["loud"], {})] * FLOOD)
 
 
 def waiting(tenant: Tenant) -> int:

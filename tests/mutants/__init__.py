@@ -8,6 +8,9 @@ the code of functions that are there; then the tests run that come by the line, 
 found is kept in `.mutants/`, so a run that is stopped goes on where it was, and only what has changed since
 is looked at anew.
 
+The libraries for this start the tests anew for each fault, which here takes seconds before the first test, and they know
+nothing of SQL, where most of what matters is.
+
 What it cannot see: faults in class bodies, decorators and annotations, and what only another process would
 notice, because those are started afresh and without the fault.
 """
