@@ -10,7 +10,7 @@ LOOK = 0.02
 T = TypeVar("T")
 
 
-def until(look: Callable[[], T], *, seconds: float = 20.0, what: str = "") -> T:
+def until(look: Callable[[], T], *, seconds: float = 60.0, what: str = "") -> T:
     """Look again and again until the answer is true, and return it.
 
     AssertionError after so many seconds: a bound for when it never comes, not an expectation.

@@ -97,6 +97,7 @@ def test_the_api_is_no_part_of_theirs(seen: Mapping[str, Any]) -> None:
 
 def test_the_document_says_where_they_have_put_the_api(seen: Mapping[str, Any]) -> None:
     assert seen["servers"] == [{"url": "/rentroll"}]
+    assert "POST</b> /rentroll/v1/tasks<" in seen["pages"]["/rentroll/v1/docs"][1]
 
 
 def test_every_page_is_there(seen: Mapping[str, Any]) -> None:

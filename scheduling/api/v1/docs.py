@@ -14,12 +14,16 @@ from scheduling.api.v1.openapi import document
 @csrf_exempt  # it changes nothing, and a 403 about cookies would puzzle a program that posts here
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
-    """Like the document it tells nothing about who uses the installation, so anybody may read it."""
+    """Like the document it tells nothing about who uses the installation, so anybody may read it.
+
+    Addresses are told with the prefix that the project has put them under, if it has.
+    """
     published = document()
+    prefix = request.path.removesuffix("/v1/docs")
     context = {
         "info": published["info"],
         "operations": [
-            shown(path, method, operation)
+            shown(prefix + path, method, operation)
             for path, methods in published["paths"].items()
             for method, operation in methods.items()
         ],
