@@ -65,7 +65,7 @@ def test_task_longer_than_its_lease_runs_once_while_it_is_renewed(
     start_workers: Start, effects: Effects, tenant_a: Tenant
 ) -> None:
     start_workers("--processes=2", LEASE_TO_KEEP)
-    task_id = enqueue(tasks.compute, 4.5, tenant=tenant_a)
+    task_id = enqueue(tasks.compute, 7.5, tenant=tenant_a)
 
     wait_for_state(task_id, TaskState.SUCCEEDED)
 
@@ -90,7 +90,7 @@ def test_leases_survive_handlers_that_compete_for_the_interpreter(
     start_workers: Start, effects: Effects, tenant_a: Tenant
 ) -> None:
     start_workers("--processes=1", "--threads=8", LEASE_TO_KEEP)
-    all_of_them = [enqueue(tasks.compute, 4.5, tenant=tenant_a) for _ in range(8)]
+    all_of_them = [enqueue(tasks.compute, 6.0, tenant=tenant_a) for _ in range(8)]
 
     for task_id in all_of_them:
         wait_for_state(task_id, TaskState.SUCCEEDED)
@@ -100,7 +100,7 @@ def test_leases_survive_handlers_that_compete_for_the_interpreter(
 
 @pytest.mark.parametrize(
     ("lease", "seconds", "outcome"),
-    [(LEASE_TO_KEEP, 1.0, "succeeded"), (SHORT_LEASE, 4.0, "lost")],
+    [("--lease-seconds=6", 3.0, "succeeded"), (SHORT_LEASE, 4.0, "lost")],
 )
 def test_handler_that_holds_the_interpreter_loses_its_lease_only_after_the_length_of_it(
     lease: str, seconds: float, outcome: str, start_workers: Start, tenant_a: Tenant
