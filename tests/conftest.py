@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.test import TransactionTestCase
+from django.test.utils import setup_databases
 from hypothesis import HealthCheck
 from hypothesis import settings as examples
 from pytest_django import DjangoDbBlocker
@@ -73,12 +74,6 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.fixture(scope="session")
-def django_db_keepdb() -> bool:
-    """Drop nothing at the end: the folder that holds the database goes as a whole, server and all."""
-    return True
-
-
 @pytest.fixture(scope="session", autouse=True)
 def empty_quickly() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
@@ -87,11 +82,20 @@ def empty_quickly() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
-    """The first request looks at the tables, once per process: so that no test is surprised by it."""
+def django_db_setup(
+    django_test_environment: None,
+    django_db_modify_db_settings: None,
+    django_db_blocker: DjangoDbBlocker,
+) -> None:
+    """The database that tests are in, migrated, and a copy for the installations of tests that have their own.
+
+    pytest-django's asks whether any test is in a database; those of an installation are not. Nothing is dropped at the
+    end: the folder that holds the database goes as a whole, server and all.
+    """
     with django_db_blocker.unblock():
+        setup_databases(verbosity=0, interactive=False, keepdb=True, serialized_aliases=[])
         keep_tables()
-        tables.require_fit_once()
+        tables.require_fit_once()  # the first request does; so that no test is surprised by it
 
 
 @pytest.fixture
