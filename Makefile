@@ -1,8 +1,9 @@
 # Everything a developer or CI does with Rentroll. `make help` lists it.
 
-PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# What an environment that is there was built with builds the next one.
+PYTHON ?= $(or $(wildcard $(BIN)/python),python3)
 TO_RUN := $(VENV)/.ready-to-run
 TO_DEVELOP := $(VENV)/.ready-to-develop
 BENCH := .venv-bench
@@ -21,7 +22,7 @@ DATABASE ?= sqlite postgres
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@echo "  PYTHON=python3.13 names the Python of a new environment, VENV=.venv-3.13 its folder."
+	@echo "  PYTHON=python3.13 names the Python of the first environment, VENV=.venv-3.13 its folder."
 
 run: $(TO_RUN) ## Serve on PORT (8000) and run workers, files in DATA_DIR (data/); Ctrl-C stops both
 	@DEBUG=$${DEBUG-1} exec $(BIN)/python manage.py serve
@@ -116,18 +117,14 @@ lock: $(TO_DEVELOP) ## Pin pyproject's dependencies again; ARGS=--upgrade takes 
 clean: ## Remove environments and caches; DATA_DIR stays
 	rm -rf .venv .venv-* dist htmlcov $(SITE) .coverage*
 	rm -rf .hypothesis .import_linter_cache .mutants .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -not -path './data/*' -prune -exec rm -rf {} +
 
 # Exactly what was pinned, and nothing that would have to be built.
 PINNED = --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r
 INSTALL = $(BIN)/pip install $(PINNED)
 
-NEW_ENVIRONMENT = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-		echo "Rentroll needs Python 3.11 or newer, and $(PYTHON) is `$(PYTHON) -V 2>&1`." \
-			"Name one that is: make PYTHON=python3.13 …" >&2; exit 1; }; \
-	$(PYTHON) -m venv
-
 $(TO_RUN): requirements.txt
-	@$(NEW_ENVIRONMENT) $(VENV)
+	@scripts/new-environment $(PYTHON) $(VENV)
 	$(INSTALL) requirements.txt
 	$(BIN)/pip check
 	@touch $@
@@ -147,7 +144,7 @@ $(BENCH)/.ready: requirements-bench.txt
 
 # Each has a little of its own to do, and nothing of what a developer needs.
 $(BUILD)/.ready $(DOCS)/.ready: .venv-%/.ready: requirements-%.txt
-	@$(NEW_ENVIRONMENT) .venv-$*
+	@scripts/new-environment $(PYTHON) .venv-$*
 	.venv-$*/bin/pip install $(PINNED) $<
 	.venv-$*/bin/pip check
 	@touch $@

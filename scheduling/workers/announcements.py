@@ -52,8 +52,9 @@ def finished(task: LedgerTask, context: Context, claim: Claim, verdict: Verdict)
     """Send `task_finished`, while what a handler raised can be had from `sys.exc_info`."""
     if isinstance(verdict, Fail):
         logger.info(
-            "%s %s failed on attempt %d of %d: %s",  # what it says may hold a part of the payload
-            claim.name, claim.task_id, claim.attempt, claim.max_attempts, verdict.failure.cls,
+            "%s %s failed on attempt %d of %d%s: %s",  # what it says may hold a part of the payload
+            claim.name, claim.task_id, claim.attempt, claim.max_attempts,
+            ", for good" if verdict.retry_in is None else "", verdict.failure.cls,
         )  # fmt: skip
     elif isinstance(verdict, Release):
         logger.info(

@@ -11,14 +11,19 @@ def test_a_retention_that_is_no_duration_is_refused_by_name(tmp_path: Path) -> N
 
 
 def test_without_debug_a_secret_key_is_demanded_by_name(tmp_path: Path) -> None:
-    refused = manage_py("check", DATA_DIR=str(tmp_path))
-    assert "SECRET_KEY must be a random text" in refused
+    refused = manage_py("serve", DATA_DIR=str(tmp_path))
+    assert refused.startswith("SECRET_KEY must be a random text")
 
 
-def manage_py(command: str, **environment: str) -> str:
+def test_where_in_the_code_that_was_noticed_is_said_to_who_asks(tmp_path: Path) -> None:
+    refused = manage_py("check", "--traceback", DATA_DIR=str(tmp_path))
+    assert refused.startswith("Traceback")
+
+
+def manage_py(*words: str, **environment: str) -> str:
     """What it says when it fails."""
     failed = subprocess.run(
-        [sys.executable, "manage.py", command],
+        [sys.executable, "manage.py", *words],
         env=environment,
         capture_output=True,
         text=True,

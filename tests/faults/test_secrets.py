@@ -193,7 +193,7 @@ def test_nothing_that_is_written_anywhere_lets_anybody_in(server: Server) -> Non
     log, answers, written = "".join(server.log), "".join(server.answers), server.written()
     assert "Traceback" in log
     assert log.count("POST /v1/tasks") > 1
-    assert "failed on attempt 1 of 10: scheduling.errors.PermanentFailure" in log
+    assert "failed on attempt 1 of 10, for good: scheduling.errors.PermanentFailure" in log
     assert f"method: '{CARD}' is not one of" in written  # or nothing was searched
 
     keys = [PASSWORD, tenants, operators, guessed, basic, shown, session, SECRET_KEY, webhook]
