@@ -4,6 +4,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 
 from benchmarks.cores import CLIENT, stay_on
@@ -58,39 +59,50 @@ def _content_length(head: bytes) -> int:
 
 def as_fast_as_it_goes(port: int, request: str, status: int, seconds: float) -> float:
     """Requests per second when each connection asks again as soon as it is answered."""
-    took_ms = _on_all_connections(port, request, status, partial(_closed_loop, seconds))
-    return len(took_ms) / seconds
+    with _warm_connections(port, request, status) as on_all:
+        return len(on_all(partial(_closed_loop, time.monotonic() + seconds))) / seconds
 
 
 def at_rate(port: int, request: str, status: int, seconds: float, per_second: float) -> list[float]:
     """Milliseconds from when a request was due to be sent to the end of its answer, at so many a second.
 
-    Due, not sent: a server that stalls makes the next ones late, and is charged for it.
+    They are due one after the other, evenly, and sent by whichever connection is free. Due, not sent: a server that
+    stalls makes the next ones late, and is charged for it.
     """
-    every_seconds = CONNECTIONS / per_second
-    return _on_all_connections(port, request, status, partial(_open_loop, seconds, every_seconds))
+    with _warm_connections(port, request, status) as on_all:
+        begun, count = time.monotonic(), int(seconds * per_second)
+        all_due = [begun + number / per_second for number in range(1, count + 1)]
+        return on_all(partial(_open_loop, iter(all_due)))  # each is taken by one thread
 
 
-def _on_all_connections(
-    port: int, request: str, status: int, loop: Callable[[Connection], list[float]]
-) -> list[float]:
+Loop = Callable[[Connection], list[float]]
+
+
+@contextmanager
+def _warm_connections(
+    port: int, request: str, status: int
+) -> Iterator[Callable[[Loop], list[float]]]:
+    """Connections on which a loop can be run, on all at once; it answers with milliseconds."""
     stay_on(CLIENT)
     connections = [Connection(port, request, status) for _ in range(CONNECTIONS)]
     with ThreadPoolExecutor(CONNECTIONS) as threads:
-        list(threads.map(_warm_up, connections))
-        took_ms = [wait for found in threads.map(loop, connections) for wait in found]
+
+        def on_all(loop: Loop) -> list[float]:
+            return [took for each in threads.map(loop, connections) for took in each]
+
+        on_all(_warm_up)
+        yield on_all
     for connection in connections:
         connection.close()
-    return took_ms
 
 
-def _warm_up(connection: Connection) -> None:
+def _warm_up(connection: Connection) -> list[float]:
     for _ in range(WARM_UP):
         connection.ask()
+    return []
 
 
-def _closed_loop(seconds: float, connection: Connection) -> list[float]:
-    ends_at = time.monotonic() + seconds
+def _closed_loop(ends_at: float, connection: Connection) -> list[float]:
     took_ms = []
     while (begun := time.monotonic()) < ends_at:
         connection.ask()
@@ -98,15 +110,10 @@ def _closed_loop(seconds: float, connection: Connection) -> list[float]:
     return took_ms
 
 
-def _open_loop(seconds: float, every_seconds: float, connection: Connection) -> list[float]:
+def _open_loop(all_due: Iterator[float], connection: Connection) -> list[float]:
     took_ms = []
-    for due_at in _beats(time.monotonic(), seconds, every_seconds):
+    for due_at in all_due:
         time.sleep(max(due_at - time.monotonic(), 0))
         connection.ask()
         took_ms.append((time.monotonic() - due_at) * 1000)
     return took_ms
-
-
-def _beats(begun: float, seconds: float, every_seconds: float) -> Iterator[float]:
-    for number in range(1, int(seconds / every_seconds) + 1):
-        yield begun + number * every_seconds
