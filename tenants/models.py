@@ -6,6 +6,7 @@ import logging
 import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from functools import cache
 from math import isnan
 from typing import ClassVar
 
@@ -16,7 +17,7 @@ from django.db.models import F, Q
 
 from scheduling import clock
 from scheduling.conf import conf
-from tenants.prepared import prepared
+from tenants.prepared import converted, prepared
 from tenants.sign_in import SignInTries
 
 __all__ = [
@@ -142,7 +143,7 @@ class Scope(models.TextChoices):
 
 
 TOKENS_WITH_PREFIX = """
-    SELECT token.*, tenant.slug AS tenant_slug
+    SELECT {columns}, tenant.slug
     FROM tenants_apitoken AS token LEFT JOIN tenants_tenant AS tenant ON tenant.id = token.tenant_id
     WHERE token.prefix = %s
 """
@@ -152,16 +153,24 @@ class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
     def with_secret(self, secret: str) -> "ApiToken | None":
         """The token that opens with that secret, usable or not. Found by prefix, told by its digest.
 
-        Part of every request, so its statement is written by hand: building it anew each time would take
-        the ORM several times as long as the database takes to answer.
+        Part of every request, so its statement is written by hand, and its rows are read without a query set:
+        that would take the ORM several times as long as the database takes to answer.
         """
-        with prepared(connections[self.db]):
-            found = list(self.raw(TOKENS_WITH_PREFIX, [prefix_of(secret)]))
-        for token in found:
+        connection = connections[self.db]
+        fields = self.model._meta.concrete_fields
+        with prepared(connection), connection.cursor() as cursor:
+            cursor.execute(_tokens_with_prefix(), [prefix_of(secret)])
+            found = cursor.fetchall()
+        for *values, slug in found:
+            names = [field.attname for field in fields]
+            known = [
+                converted(value, field, connection)
+                for value, field in zip(values, fields, strict=True)
+            ]
+            token = self.model.from_db(self.db, names, known)
             if token.matches(secret):
                 if token.tenant_id is not None:
-                    known = [token.tenant_id, vars(token)["tenant_slug"]]
-                    token.tenant = Tenant.from_db(self.db, ["id", "slug"], known)
+                    token.tenant = Tenant.from_db(self.db, ["id", "slug"], [token.tenant_id, slug])
                 return token
         return None
 
@@ -237,6 +246,12 @@ class ApiToken(models.Model):
             ApiToken.objects.filter(unnoted, pk=self.pk).update(last_used_at=now)
         except DatabaseError as error:
             _tell_unnoted(self.prefix, error)
+
+
+@cache
+def _tokens_with_prefix() -> str:
+    columns = (f"token.{field.column}" for field in ApiToken._meta.concrete_fields)
+    return TOKENS_WITH_PREFIX.format(columns=", ".join(columns))
 
 
 def _tell_unnoted(prefix: str, cause: Exception) -> None:

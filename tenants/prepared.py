@@ -1,7 +1,7 @@
-"""Owns how the ORM's statement gets to PostgreSQL when it is one that is sent all the time.
+"""Owns how a statement about the ORM's rows is sent and read when it is one that is sent all the time.
 
-Django writes the values into the text, so each is parsed and planned anew, which takes longer than it runs.
-The ledger's own statements do not pass through Django, and need none of this.
+To PostgreSQL Django writes the values into the text, so each is parsed and planned anew, which takes longer than it
+runs. The ledger's own statements do not pass through Django, and need none of this.
 """
 
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Field
 
 
 @contextmanager
@@ -30,3 +31,13 @@ def prepared(connection: BaseDatabaseWrapper) -> Iterator[None]:
         yield
     finally:
         driver.cursor_factory = usual
+
+
+def converted(value: Any, field: "Field[Any, Any]", connection: BaseDatabaseWrapper) -> Any:
+    """A value of that column as its field has it, from what the driver made of it."""
+    column = field.cached_col
+    for convert in connection.ops.get_db_converters(column):
+        value = convert(value, column, connection)
+    for convert in column.get_db_converters(connection):
+        value = convert(value, column, connection)
+    return value
