@@ -17,7 +17,7 @@ from django.db.models import F, Q
 
 from scheduling import clock
 from scheduling.conf import conf
-from tenants.prepared import converted, prepared
+from tenants.first_read import converted, rows
 from tenants.sign_in import SignInTries
 
 __all__ = [
@@ -158,16 +158,12 @@ class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
         """
         connection = connections[self.db]
         fields = self.model._meta.concrete_fields
-        with prepared(connection), connection.cursor() as cursor:
-            cursor.execute(_tokens_with_prefix(), [prefix_of(secret)])
-            found = cursor.fetchall()
-        for *values, slug in found:
-            names = [field.attname for field in fields]
-            known = [
-                converted(value, field, connection)
-                for value, field in zip(values, fields, strict=True)
-            ]
-            token = self.model.from_db(self.db, names, known)
+        for *values, slug in rows(connection, _tokens_with_prefix(), [prefix_of(secret)]):
+            token = self.model.from_db(
+                self.db,
+                [field.attname for field in fields],
+                [converted(*pair, connection) for pair in zip(values, fields, strict=True)],
+            )
             if token.matches(secret):
                 if token.tenant_id is not None:
                     token.tenant = Tenant.from_db(self.db, ["id", "slug"], [token.tenant_id, slug])

@@ -1,0 +1,85 @@
+"""The statement that every request begins with: prepared, and its connection's health check."""
+
+import psycopg
+import pytest
+from django.db import OperationalError, connection, transaction
+
+from tenants.first_read import rows
+from tenants.models import ApiToken, Scope, Tenant
+
+on_postgresql = pytest.mark.skipif(
+    connection.vendor != "postgresql", reason="SQLite has no server that could be gone."
+)
+
+
+def cut_off() -> None:
+    """End this connection at the server, from another one."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        (pid,) = cursor.fetchone()
+    with psycopg.connect(**connection.get_connection_params()) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 10000)", [pid])
+
+
+def asked_when_cut_off() -> None:
+    cut_off()
+    rows(connection, "SELECT 1", [])
+
+
+@pytest.mark.django_db
+def test_a_token_is_read_as_the_orm_reads_it(tenant_a: Tenant) -> None:
+    for owner in (tenant_a, None):
+        token, secret = ApiToken.objects.issue(tenant=owner, name="n", scopes=[Scope.READ])
+        found = ApiToken.objects.with_secret(secret)
+        assert found is not None
+        read = ApiToken.objects.get(pk=token.pk)
+        for field in ApiToken._meta.concrete_fields:
+            assert getattr(found, field.attname) == getattr(read, field.attname), field
+        assert found.owner == read.owner
+        assert not found._state.adding
+
+
+@pytest.mark.django_db
+def test_no_token_opens_with_another_secret() -> None:
+    _, secret = ApiToken.objects.issue(tenant=None)
+    assert ApiToken.objects.with_secret(f"{secret}x") is None
+
+
+@on_postgresql
+@pytest.mark.django_db
+def test_the_server_keeps_it_prepared() -> None:
+    for _ in range(5):
+        ApiToken.objects.with_secret("any")
+    kept = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%%tenants_apitoken%%'"
+    assert rows(connection, kept, []) == [(1,)]
+
+
+@on_postgresql
+@pytest.mark.django_db(transaction=True)
+class TestWhereTheServerIsGone:
+    def test_it_is_asked_again_on_a_new_connection(self) -> None:
+        _, secret = ApiToken.objects.issue(tenant=None)
+        cut_off()
+        assert ApiToken.objects.with_secret(secret)
+        assert Tenant.objects.count() == 0  # and what follows goes by the new one
+
+    def test_not_in_a_transaction_which_went_with_it(self) -> None:
+        with pytest.raises(OperationalError), transaction.atomic():
+            asked_when_cut_off()
+
+    def test_what_the_server_itself_refuses_is_asked_once(self) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("CREATE SEQUENCE asked")
+        too_long = "SELECT pg_sleep(10) FROM (SELECT nextval('asked')) AS counted"
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SET statement_timeout = 50")
+            with pytest.raises(OperationalError):
+                rows(connection, too_long, [])
+            with connection.cursor() as cursor:
+                cursor.execute("SET statement_timeout = 0")
+            assert rows(connection, "SELECT last_value FROM asked", []) == [(1,)]
+        finally:
+            connection.close()
+            with connection.cursor() as cursor:
+                cursor.execute("DROP SEQUENCE asked")
