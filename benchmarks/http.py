@@ -18,6 +18,7 @@ RATE = "requests/s on a core"
 HALF_LOAD = 0.5
 BODY = json.dumps({"name": "demo.echo", "payload": {"message": "hello"}})
 CREATED, NO_CONTENT = 201, 204
+ON_ONE_CORE = {"WEB_CONCURRENCY": "1"}
 PATIENT = {"WEB_WAIT_SECONDS": "30", "WEB_SECONDS_IN_LINE": "30"}
 """Nobody is turned away. The plain view's insert takes no turn at the write gate, and now and then waits for more than
 the half second that a request is given otherwise."""
@@ -78,7 +79,7 @@ def _measure(stage: Stage, plan: Plan) -> Mapping[str, float]:
     with stage.scene(plan.database, django_settings=OURS.django_settings) as scene:
         token = scene.play("benchmarks.acts.serving:prepare")
         port = free_port()
-        scene = replace(scene, env={**scene.env, "PORT": str(port), **PATIENT})
+        scene = replace(scene, env={**scene.env, "PORT": str(port), **ON_ONE_CORE, **PATIENT})
         with scene.playing("benchmarks.acts.serving:work") as server:
             wait_for_port(port, server.check)
             for target in (TASKS, INSERT, NOTHING):

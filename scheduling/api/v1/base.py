@@ -95,7 +95,7 @@ class JsonView(APIView):
     ) -> Response:
         """Say the client's own name for its request, so that both ends can find it in their logs."""
         answer = super().finalize_response(request, response, *args, **kwargs)
-        request_id = request.headers.get("X-Request-ID", "")
+        request_id = request.META.get("HTTP_X_REQUEST_ID", "")
         if REQUEST_ID.fullmatch(request_id):
             answer["X-Request-ID"] = request_id
         if request.method == "HEAD":

@@ -5,7 +5,6 @@ from typing import ClassVar
 from uuid import UUID
 
 from django.db import transaction
-from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -52,7 +51,7 @@ class TasksView(ApiView):
 
     def answer(self, task: Task, status: int, headers: Mapping[str, str]) -> Response:
         shown = detail(task, caller=self.caller, now=clock.now())
-        location = reverse("rentroll:task", args=[task.id])
+        location = f"{self.request.get_full_path()}/{task.id}"
         return Response(shown, status=status, headers={"Location": location, **headers})
 
     def get(self, request: Request) -> Response:
