@@ -28,7 +28,7 @@ if settings.DATABASES["default"]["ENGINE"] != "scheduling.sqlite":
     ]
 else:
     # What knows of both is tested where there is PostgreSQL; SQLite is everywhere.
-    collect_ignore_glob = ["commands/test_moveledger.py"]
+    collect_ignore_glob = ["moving/test_*.py"]
 
 # A machine that stands still fails no test.
 examples.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -38,7 +38,6 @@ examples.load_profile("tests")
 LONG = {
     "tests/api/test_openapi.py",
     "tests/chaos/test_run.py",
-    "tests/commands/test_moveledger.py",
     "tests/console/test_acting.py",
     "tests/console/test_flows.py",
     "tests/deploy/test_rolling_upgrade.py",
@@ -49,6 +48,7 @@ LONG = {
     "tests/faults/test_worker_death.py",
     "tests/faults/test_zombies.py",
     "tests/ledger/test_model.py",
+    "tests/moving/test_guide.py",
     "tests/scheduling/test_recurrence_by_the_minute.py",
     "tests/test_tutorial.py",
 }

@@ -1,4 +1,4 @@
-"""`python -m tests.commands.killer WORDS…`: says `moveledger` with these in children that kill themselves on the way.
+"""`python -m tests.moving.killer WORDS…`: says `moveledger` with these in children that kill themselves on the way.
 
 For each number that it reads, a line each, it starts one that goes so many statements far, and says how it ended.
 """
