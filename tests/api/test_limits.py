@@ -90,6 +90,18 @@ def test_every_answer_says_how_much_is_left(api_a: Api, slow: Tenant) -> None:
     assert left(api_a.post("/v1/tasks/batch", {"tasks": [one] * 3}))[0] == 6
 
 
+def test_what_others_used_up_is_theirs(api_b: Api, slow: Tenant, tenant_b: Tenant) -> None:
+    Tenant.objects.filter(pk=tenant_b.pk).update(rate_per_second=0.001, rate_burst=10)
+    kit.put(slow, 7, now=clock.now())
+    kit.put(tenant_b, 2, now=clock.now())
+    assert api_b.get("/v1/limits").json()["rate_left"] == 8
+
+
+def test_seconds_are_told_so_that_who_waits_for_them_has_waited_long_enough() -> None:
+    odd = allowance.Allowance(burst=10, rate_per_second=3, left=3)
+    assert (odd.window, odd.whole_in) == (timedelta(seconds=4), timedelta(seconds=3))
+
+
 def test_a_look_that_is_a_second_old_is_not_trusted(
     api_a: Api, slow: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:

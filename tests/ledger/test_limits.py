@@ -7,6 +7,7 @@ import pytest
 
 from scheduling import ledger
 from scheduling.errors import LimitExceeded
+from scheduling.ledger.dialects import dialect
 from scheduling.ledger.values import Release, Snooze, Succeed
 from scheduling.models import Task
 from tenants.models import Tenant
@@ -17,7 +18,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
 SEVEN_A_MINUTE = 7 / 60
 
 
-def limit(tenant: Tenant, **limits: float) -> None:
+def limit(tenant: Tenant, **limits: float | None) -> None:
     Tenant.objects.filter(pk=tenant.pk).update(**limits)
 
 
@@ -101,6 +102,25 @@ def test_who_was_refused_a_moment_ago_is_accepted_once_there_is_room(tenant_a: T
     say(take(), Succeed())
     put(tenant_a)
     refused(tenant_a)
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        ({"max_queued": 3, "rate_per_second": 1, "rate_burst": 10}, "max_queued"),
+        ({"max_queued": None, "rate_per_second": 1, "rate_burst": 10}, "rate_per_second"),
+    ],
+)
+def test_who_finds_room_at_every_look_and_none_at_any_try_is_refused(
+    tenant_a: Tenant, limits: dict[str, float | None], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others were faster each time. It is not let in unasked, nor does it try for ever."""
+    limit(tenant_a, **limits)
+    monkeypatch.setattr(type(dialect()), "admit", lambda *_, **__: None)
+    refusal = refused(tenant_a, 2)
+    assert refusal.limit == told
+    assert refusal.retry_after > timedelta(0)
+    assert not Task.objects.exists()
 
 
 def test_a_key_that_stands_is_answered_while_its_tenant_is_full(tenant_a: Tenant) -> None:

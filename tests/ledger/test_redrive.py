@@ -133,6 +133,17 @@ def test_the_rate_counts_what_comes_in_and_not_what_is_redriven(tenant_a: Tenant
     assert ledger.redrive(ids[1:], now=at(1)) == 4
 
 
+def test_who_is_over_both_limits_is_told_of_the_one_that_redriving_counts_by(
+    tenant_a: Tenant,
+) -> None:
+    ids = bury(tenant_a, 2)
+    Tenant.objects.filter(pk=tenant_a.pk).update(max_queued=1, rate_per_second=0.01, rate_burst=1)
+    put(tenant_a, now=at(1))
+    with pytest.raises(LimitExceeded) as refusal:
+        ledger.redrive(ids, now=at(1))
+    assert refusal.value.limit == "max_queued"
+
+
 def test_a_deadline_that_passed_does_not_kill_it_again(tenant_a: Tenant) -> None:
     (late,) = put(tenant_a, deadline=at(10))
     take(now=at(10))
