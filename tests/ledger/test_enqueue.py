@@ -191,3 +191,9 @@ def test_a_refusal_leaves_the_callers_transaction_usable(tenant_a: Tenant) -> No
 def _expect(error: type[Exception], action: Callable[[], None]) -> None:
     with pytest.raises(error):
         action()
+
+
+def test_of_a_batch_for_one_lane_what_is_due_later_starts_later(tenant: Tenant) -> None:
+    batch = [new(tenant, due_at=at(60)), new(tenant), new(tenant, due_at=at(60))]
+    ids = [one.task_id for one in ledger.enqueue(batch, now=START)]
+    assert [claim.task_id for claim in take(3)] == [ids[1]]

@@ -9,7 +9,7 @@ from scheduling import ledger
 from scheduling.errors import LimitExceeded
 from scheduling.ledger.dialects import dialect
 from scheduling.ledger.values import Release, Snooze, Succeed
-from scheduling.models import Task
+from scheduling.models import Intake, Task
 from tenants.models import Tenant
 from tests.ledger.kit import START, at, failing, put, say, take
 
@@ -198,7 +198,17 @@ def test_a_batch_larger_than_the_burst_is_told_so(tenant_a: Tenant) -> None:
     limit(tenant_a, rate_per_second=1, rate_burst=5)
     refusal = refused(tenant_a, 6)
     assert (refusal.limit, refusal.allowed) == ("rate_burst", 5)
+    assert str(refusal).startswith("6 tasks at once are more than")
     put(tenant_a, 5)
+
+
+def test_a_batch_that_no_wait_will_make_fit_is_told_apart_from_one_that_may_fit_later(
+    tenant_a: Tenant,
+) -> None:
+    limit(tenant_a, max_queued=3)
+    put(tenant_a)
+    assert str(refused(tenant_a, 4)).startswith("4 tasks at once are more than")
+    assert str(refused(tenant_a, 3)).startswith("The tenant is over")
 
 
 def test_what_was_refused_is_not_charged_to_the_rate(tenant_a: Tenant) -> None:
@@ -215,3 +225,14 @@ def test_a_clock_set_back_an_hour_shuts_nobody_out_for_an_hour(tenant_a: Tenant)
     put(tenant_a, 2)
     refusal = refused(tenant_a)
     assert refusal.retry_after == pytest.approx(timedelta(seconds=1), abs=timedelta(0, 0, 2))
+
+
+def test_a_debt_that_only_a_clock_set_back_explains_is_forgiven_to_whom_it_shuts_out(
+    tenant_a: Tenant, tenant_b: Tenant
+) -> None:
+    for tenant in (tenant_a, tenant_b):
+        limit(tenant, rate_per_second=1, rate_burst=2)
+        put(tenant, 2, now=at(3600))
+    debt = Intake.objects.get(pk=tenant_b.pk).full_at
+    put(tenant_a)
+    assert Intake.objects.get(pk=tenant_b.pk).full_at == debt

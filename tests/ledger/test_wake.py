@@ -15,7 +15,7 @@ from scheduling.ledger.dialects import Listener
 from scheduling.ledger.dialects.sqlite import fifos
 from scheduling.models import Sweep
 from tenants.models import Tenant
-from tests.ledger.kit import NO_DELAY, START, at, failing, pause, put, resume, say, take
+from tests.ledger.kit import NO_DELAY, START, at, failing, new, pause, put, resume, say, take
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
 
@@ -94,6 +94,15 @@ def test_what_is_due_before_the_next_slow_look_wakes(tenant_a: Tenant, listener:
     for _ in ("a new lane", "a known one"):
         put(tenant_a, due_at=START + wake.SLOWEST_LOOK)
         assert heard(listener) == {"due"}
+
+
+def test_one_of_a_batch_that_is_due_before_the_next_slow_look_wakes(
+    tenant_a: Tenant, listener: Listener
+) -> None:
+    ledger.enqueue(
+        [new(tenant_a, due_at=START + wake.SLOWEST_LOOK), new(tenant_a, due_at=at(60))], now=START
+    )
+    assert heard(listener) == {"due"}
 
 
 def test_what_is_due_after_the_next_slow_look_wakes_nobody(
