@@ -16,13 +16,14 @@ from django.db.models import Field
 def rows(connection: BaseDatabaseWrapper, statement: str, values: Sequence[Any]) -> list[Any]:
     """What a statement that only reads finds. Raises what the driver does, as errors of Django's.
 
-    On PostgreSQL it is prepared by the server, and is the connection's health check: where that was cut, it is sent
-    again on a new one, unless a transaction went with it. SQLite keeps what it compiled by itself, and its check costs
+    On PostgreSQL it is prepared by the server, and is the health check of a connection that was kept: where that was cut,
+    it is sent again on a new one, unless a transaction went with it. SQLite keeps what it compiled by itself, and its check costs
     next to nothing.
     """
     if connection.vendor != "postgresql":
         return _found(connection, statement, values)
-    if connection.in_atomic_block:
+    is_kept = connection.connection is not None
+    if not is_kept or connection.in_atomic_block or not connection.autocommit:
         return _prepared(connection, statement, values)
     connection.health_check_done = True  # type: ignore[attr-defined]  # unknown to the stubs
     try:

@@ -67,6 +67,28 @@ class TestWhereTheServerIsGone:
         with pytest.raises(OperationalError), transaction.atomic():
             asked_when_cut_off()
 
+    def test_who_cannot_connect_tries_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        tries = []
+
+        def refuse(parameters: object) -> None:
+            tries.append(parameters)
+            raise psycopg.OperationalError("connection refused")
+
+        connection.close()
+        monkeypatch.setattr(connection, "get_new_connection", refuse)
+        with pytest.raises(OperationalError, match="connection refused"):
+            rows(connection, "SELECT 1", [])
+        assert len(tries) == 1
+
+    def test_not_in_a_transaction_that_was_begun_without_atomic(self) -> None:
+        connection.set_autocommit(False)
+        try:
+            with pytest.raises(OperationalError):
+                asked_when_cut_off()
+        finally:
+            connection.close()
+            connection.set_autocommit(True)
+
     def test_what_the_server_itself_refuses_is_asked_once(self) -> None:
         with connection.cursor() as cursor:
             cursor.execute("CREATE SEQUENCE asked")
