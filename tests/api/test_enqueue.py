@@ -29,6 +29,11 @@ def test_a_task_is_accepted_and_found_at_its_address(api_a: Api) -> None:
     assert found.json() == accepted.json() | {"progress": None, "attempts": []}
 
 
+def test_its_address_has_nothing_of_a_query_that_says_nothing(api_a: Api) -> None:
+    accepted = api_a.post("/v1/tasks?&", {"name": "demo.echo", "payload": {"message": "hello"}})
+    assert accepted["Location"] == f"/v1/tasks/{accepted.json()['id']}"
+
+
 def test_it_is_stored_as_it_was_asked_for(api_a: Api, tenant_a: Tenant) -> None:
     deadline = clock.now().replace(microsecond=0) + timedelta(hours=1)
     accepted = api_a.enqueue(

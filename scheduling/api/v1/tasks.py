@@ -5,6 +5,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from django.db import transaction
+from django.utils.encoding import escape_uri_path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -51,7 +52,7 @@ class TasksView(ApiView):
 
     def answer(self, task: Task, status: int, headers: Mapping[str, str]) -> Response:
         shown = detail(task, caller=self.caller, now=clock.now())
-        location = f"{self.request.get_full_path()}/{task.id}"
+        location = f"{escape_uri_path(self.request.path)}/{task.id}"
         return Response(shown, status=status, headers={"Location": location, **headers})
 
     def get(self, request: Request) -> Response:
