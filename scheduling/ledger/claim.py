@@ -81,7 +81,7 @@ class _Claiming:
         self.db, self.worker, self.limit, self.reach, self.lease = db, worker, limit, reach, lease
         self.pool = pool_of(reach)
         self.given_now = now
-        self.width = max(limit, FEWEST_LANES)
+        self.width = _power_of_two(max(limit, FEWEST_LANES))
         self.read_ahead = heads
         pool = self.pool or Dispatch.EVERY_QUEUE
         self.turn = db.begin_claim(reach, self.width, now, pool, heads)
@@ -253,6 +253,11 @@ def reach_of(queues: Collection[str] | None, tenant: Tenant | None) -> Reach:
     if tenant is not None:
         raise ValueError("A worker of one tenant names the queues it serves.")
     return Reach(apart=frozenset(conf().REMOTE_QUEUES))
+
+
+def _power_of_two(least: int) -> int:
+    """Few different widths: each is a statement of its own, which PostgreSQL prepares."""
+    return 1 << (least - 1).bit_length()
 
 
 def stands_at(lanes: Sequence[LaneShare]) -> float:

@@ -9,13 +9,15 @@ import pytest
 from django.db import connection, transaction
 
 from scheduling import ledger
+from scheduling.ledger.dialects import dialect
 from scheduling.ledger.values import Claim
 from tenants.models import Tenant
-from tests.ledger.kit import START, pause, put, run, take_all
+from tests.ledger.kit import START, new, pause, put, run, take_all
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.ledger]
 
 FEW, MANY = 50, 2_000
+LANES, PRIME = 3_000, 7919
 STEPS = 100
 """Instructions of SQLite's machine between two calls of a progress handler."""
 
@@ -47,6 +49,29 @@ def test_a_tenant_with_ten_tasks_is_served_at_once_beside_one_with_thousands(
     put(tenant_b, 10, priority=-100)
     started = [claim.tenant for claim in claim_some()]
     assert started.count(tenant_b.slug) == len(started) // 2
+
+
+@pytest.mark.parametrize("queues", [None, ["default", "mail"]], ids=["all queues", "two queues"])
+def test_a_claim_looks_at_no_more_of_many_ready_lanes_than_of_few(queues: list[str] | None) -> None:
+    """In a worker's session, which keeps a plan that was made when it did not know what for."""
+    few = cost_beside(LANES // 20, queues)
+    many = cost_beside(LANES, queues)
+    assert many <= 2 * few, f"{few} became {many}"
+
+
+def cost_beside(lanes: int, queues: list[str] | None) -> int:
+    """Of a claim where at least so many tenants wait, who stand in another order than they were stored in."""
+    wanted = range(Tenant.objects.count(), lanes)
+    tenants = Tenant.objects.bulk_create(Tenant(slug=f"tenant-{n}") for n in wanted)
+    ledger.enqueue([new(tenant) for tenant in tenants], now=START)
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE scheduling_lane SET virtual_time = (id * %s) %% %s", [PRIME, LANES])
+        cursor.execute("ANALYZE")
+    with transaction.atomic():
+        dialect().devote()
+        cost = cost_of(lambda: ledger.claim(uuid4(), limit=8, queues=queues, now=START))
+        transaction.set_rollback(True)
+    return cost
 
 
 def fill(tenant: Tenant, count: int) -> None:
@@ -98,7 +123,7 @@ def rows_read_so_far() -> int:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT sum(seq_tup_read) + sum(coalesce(idx_tup_fetch, 0)) FROM pg_stat_xact_user_tables "
-            "WHERE relname LIKE 'scheduling%'"
+            "WHERE relname LIKE 'scheduling%' OR relname = 'tenants_tenant'"
         )
         return int(cursor.fetchone()[0])
 

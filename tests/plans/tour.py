@@ -1,6 +1,6 @@
 """A ledger with thousands of rows, every verb done once on it, and the plans of the statements they sent."""
 
-import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +25,8 @@ class Recorder:
     """What was sent to the database, and with which values: each statement as it was sent first."""
 
     dialects: dict[str, Any] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    """By what a statement of the dialect is without its limits: what was sent."""
     orm: dict[str, Any] = field(default_factory=dict)
 
     @contextmanager
@@ -44,10 +46,10 @@ class Recorder:
 
     def _wrap(self, run: Callable[..., Any], *, many: bool) -> Callable[..., Any]:
         def note_and_run(db: Any, statement: str, values: Any = ()) -> Any:
-            if not many:
-                self.dialects.setdefault(statement, values)
-            elif values:
-                self.dialects.setdefault(statement, values[0])
+            if values or not many:
+                known_as = without_limits(statement)
+                self.texts.setdefault(known_as, statement)
+                self.dialects.setdefault(known_as, values[0] if many else values)
             return run(db, statement, values)
 
         return note_and_run
@@ -55,6 +57,11 @@ class Recorder:
     def _note_orm(self, execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         self.orm.setdefault(sql, params)
         return execute(sql, params, many, context)
+
+
+def without_limits(statement: str) -> str:
+    """The same for a constant of the dialect and for what is sent of it, with numbers."""
+    return re.sub(r"(LIMIT|OFFSET) (?:%\(\w+\)s|\d+)", r"\1 n", statement)
 
 
 def record() -> Recorder:
@@ -140,9 +147,31 @@ def explain(statement: str, values: Any) -> str:
         rows = connection.connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)
         return "\n".join(row[3] for row in rows)
     with transaction.atomic():
-        rows = connection.connection.execute(f"EXPLAIN (FORMAT JSON) {statement}", values)
-        (plan,) = rows.fetchone()
-    plan = json.loads(plan) if isinstance(plan, str) else plan
+        return _postgres_plan("FORMAT JSON", statement, values)
+
+
+def explain_as_kept(statement: str) -> str:
+    """The plan of PostgreSQL's that a worker's session keeps: made without a look at the values."""
+    with transaction.atomic():
+        dialect().devote()
+        plan = _postgres_plan("FORMAT JSON, GENERIC_PLAN", numbered(statement), None)
+        transaction.set_rollback(True)
+    return plan
+
+
+def numbered(statement: str) -> str:
+    """With PostgreSQL's own placeholders instead of the driver's."""
+    numbers: dict[str, int] = {}
+
+    def number(match: re.Match[str]) -> str:
+        name = match[1] or f"value {len(numbers) + 1}"
+        return f"${numbers.setdefault(name, len(numbers) + 1)}"
+
+    return re.sub(r"%(?:\((\w+)\))?s", number, statement)
+
+
+def _postgres_plan(options: str, statement: str, values: Any) -> str:
+    (plan,) = connection.connection.execute(f"EXPLAIN ({options}) {statement}", values).fetchone()
     return "\n".join(_nodes(plan[0]["Plan"]))
 
 

@@ -200,13 +200,9 @@ class Postgres:
         return _lane_shares(self._ready_lanes(reach, skip, limit, 0))
 
     def _ready_lanes(self, reach: Reach, skip: int, limit: int, heads: int) -> Any:
-        values: dict[str, Any] = {"skip": skip, "limit": limit, "heads": heads}
-        if reach.queues is None:
-            return self._run(sql.READY_LANES_ANY_QUEUE, values | {"apart": list(reach.apart)})
-        values |= {"queues": list(reach.queues)}
-        if reach.tenant_id is None:
-            return self._run(sql.READY_LANES_IN_QUEUES, values)
-        return self._run(sql.READY_LANES_OF_TENANT, values | {"tenant": reach.tenant_id})
+        statement, values = _among(reach)
+        limits = {"skip": skip, "limit": limit, "first": skip + limit, "heads": heads}
+        return self._run(_limited(statement, limits), values)
 
     def heads(self, wanted: Mapping[int, int], *, named: bool) -> list[Head]:
         rows = self._run(
@@ -412,6 +408,23 @@ class Postgres:
 def _columns(rows: Collection[Sequence[Any]], width: int) -> list[list[Any]]:
     """Rows as the arrays that `unnest` takes."""
     return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(width)]
+
+
+def _among(reach: Reach) -> tuple[str, dict[str, Any]]:
+    """The statement that looks at the lanes within reach, and what it is told of them."""
+    if reach.queues is None:
+        return sql.READY_LANES_ANY_QUEUE, {"apart": list(reach.apart)}
+    queues = list(reach.queues)
+    if reach.tenant_id is None:
+        return sql.READY_LANES_IN_QUEUES, {"queues": queues}
+    return sql.READY_LANES_OF_TENANT, {"queues": queues, "tenant": reach.tenant_id}
+
+
+def _limited(statement: str, limits: Mapping[str, int]) -> str:
+    """With numbers where it names limits, for the planner."""
+    for name, limit in limits.items():
+        statement = statement.replace(f"%({name})s", str(limit))
+    return statement
 
 
 def _named(figures: Sequence[float]) -> dict[str, float]:

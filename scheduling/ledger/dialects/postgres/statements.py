@@ -7,6 +7,8 @@ commit is locked first and read after. Claims take turns on the row of Dispatch.
 An UPDATE or DELETE takes its rows in whatever order it is planned in, so one that may meet another on
 several rows locks them first, in the order of their keys.
 Many rows go in as arrays (`unnest`): one round trip, one plan.
+How many lanes and heads are looked at is written into the text: of a limit that is a parameter a generic plan
+expects a tenth of all rows, and would rather read and sort all lanes.
 """
 
 from scheduling.ledger.dialects.values import FIGURES
@@ -212,13 +214,13 @@ READY_LANES = f"""
              head.priority DESC, head.due_at, head.task_id
 """
 READY_LANES_ANY_QUEUE = READY_LANES.format(
-    lanes="scheduling_lane", which="AND lane.queue <> ALL(%(apart)s::text[])"
-)
+    lanes="scheduling_lane", which="AND NOT coalesce(lane.queue = ANY(%(apart)s::text[]), false)"
+)  # coalesce for the planner: of `<> ALL` of an array it has not seen it expects a single lane, and sorts
 READY_LANES_IN_QUEUES = READY_LANES.format(
     lanes=f"""unnest(%(queues)s::text[]) AS wanted (queue) CROSS JOIN LATERAL (
         SELECT * FROM scheduling_lane AS lane
         WHERE lane.queue = wanted.queue AND lane.readiness = {READY}
-        ORDER BY lane.virtual_time, lane.served_at, lane.id LIMIT %(skip)s + %(limit)s
+        ORDER BY lane.virtual_time, lane.served_at, lane.id LIMIT %(first)s
     )""",
     which="",
 )  # the first ones of each queue in the order of an index, and of those the first ones
