@@ -2,7 +2,7 @@
 
 The near end has a thousand waiting tasks of one tenant; the far end a million of ten thousand tenants, with a
 million due tomorrow, a million paused and five million finished beside them. Each claim is of eight tasks,
-what one process has slots for. And the memory of the workers at both ends.
+what one process has slots for. And the memory of the workers at both ends, while they are at work.
 """
 
 import time
@@ -85,6 +85,7 @@ def _ends(stage: Stage, plan: Plan, near: Ledger, far: Ledger) -> list[Row]:
             for end, scene in scenes.items():
                 found[end].append(_time(scene, plan))
                 say(f"{end}: " + ", ".join(f"{k} {v:.3g}" for k, v in found[end][-1].items()))
+        _fill_up(near_scene, plan)
         memory = {end: _memory_of_workers(scene) for end, scene in scenes.items()}
     rows = [
         Row(
@@ -130,6 +131,12 @@ def _time(scene: Scene, plan: Plan) -> Times:
         for percent in (99, 50)
         for verb in VERBS
     }
+
+
+def _fill_up(scene: Scene, plan: Plan) -> None:
+    """Give the workers more than they get through while they are looked at: who waits for work holds less."""
+    count = plan.pick(full=100_000, quick=100_000, smoke=100)
+    scene.play("benchmarks.acts.loading:more", count=count)
 
 
 def _memory_of_workers(scene: Scene) -> float:

@@ -10,7 +10,7 @@ from uuid import uuid4
 from django.core.management import call_command
 from django.db import connection, transaction
 
-from benchmarks.peers.ours import UNREACHED, create_tenant, slug
+from benchmarks.peers.ours import UNREACHED, Sender, create_tenant, slug
 from scheduling import clock, ledger
 from scheduling.models import Lane
 from scheduling.states import Outcome, Readiness, TaskState
@@ -18,6 +18,7 @@ from tenants.models import Tenant
 
 CHUNK = 100_000
 """Rows in one transaction: enough to be fast, and a write-ahead log of some tens of megabytes."""
+BATCH = 500
 
 FRAGMENTS = {
     "sqlite": {
@@ -86,6 +87,17 @@ def waiting(first: int, count: int) -> None:
     _load_queued(first, count, owners, Readiness.READY, due_at="earlier")
     used = Lane.objects.order_by("pk").values("pk")[:count]
     Lane.objects.filter(pk__in=used).update(readiness=Readiness.READY)
+
+
+def more(count: int) -> None:
+    """Ready tasks of the first tenant, as many of which may run at once as of many tenants together.
+
+    They come through the front door, which counts them.
+    """
+    Tenant.objects.filter(slug=slug(0)).update(max_in_flight=None)
+    sender = Sender()
+    for start in range(0, count, BATCH):
+        sender.enqueue_many(range(start, min(start + BATCH, count)))
 
 
 def future(first: int, count: int) -> None:
