@@ -23,7 +23,7 @@ def rows(connection: BaseDatabaseWrapper, statement: str, values: Sequence[Any])
     if connection.vendor != "postgresql":
         return _found(connection, statement, values)
     is_kept = connection.connection is not None
-    if not is_kept or connection.in_atomic_block or not connection.autocommit:
+    if not is_kept or not connection.autocommit:
         return _prepared(connection, statement, values)
     connection.health_check_done = True  # type: ignore[attr-defined]  # unknown to the stubs
     try:

@@ -1,8 +1,10 @@
 """The statement that every request begins with: prepared, and its connection's health check."""
 
+from contextlib import nullcontext
+
 import psycopg
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import DataError, OperationalError, connection, transaction
 
 from tenants.first_read import rows
 from tenants.models import ApiToken, Scope, Tenant
@@ -52,6 +54,35 @@ def test_the_server_keeps_it_prepared() -> None:
         ApiToken.objects.with_secret("any")
     kept = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%%tenants_apitoken%%'"
     assert rows(connection, kept, []) == [(1,)]
+
+
+@on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_connection_that_was_kept_is_asked_nothing_besides(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connection.ensure_connection()
+    connection.close_if_unusable_or_obsolete()  # as when a request begins
+    asked = []
+
+    def is_usable() -> bool:
+        asked.append("are you there?")
+        return True
+
+    monkeypatch.setattr(connection, "is_usable", is_usable)
+    assert rows(connection, "SELECT 1", []) == [(1,)]
+    assert Tenant.objects.count() == 0
+    assert not asked
+
+
+@on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_values_of_what_follows_are_put_in_by_django_as_ever() -> None:
+    for divisor, outcome in ((1, nullcontext()), (0, pytest.raises(DataError))):
+        with outcome:
+            rows(connection, "SELECT 1 / %s", [divisor])
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL application_name = %s", ["any"])  # the server takes none
 
 
 @on_postgresql
