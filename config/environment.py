@@ -1,6 +1,8 @@
-"""Owns the way from the environment to the settings of the apps: each under its own name (`scheduling/conf.py`)."""
+"""Owns how the environment is read, and the way from there to the settings of the apps: each under its own name
+(`scheduling/conf.py`)."""
 
 from datetime import timedelta
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeAlias, assert_never
 
@@ -12,13 +14,39 @@ from scheduling.conf import DEFAULTS
 
 Setting: TypeAlias = bool | int | str | timedelta | Path | tuple[str, ...]
 
+MAY_BE = {bool: "1 or 0", int: "a whole number", float: "a number"}
+FALSE = ("false", "off", "n", "no", "0", "")
 
-def settings_of_the_apps(env: environ.Env) -> dict[str, Any]:
+
+class Environment(environ.Env):  # type: ignore[misc]  # for want of stubs
+    """What an operator has set. Raises ImproperlyConfigured, by its name, for what cannot be read as it should be."""
+
+    def get_value(self, var: str, cast: Any = None, **options: Any) -> Any:
+        try:
+            return super().get_value(var, cast, **options)
+        except ValueError as error:
+            said = self.ENVIRON[var]
+            raise ImproperlyConfigured(f"{var} is {said!r}; it may be {MAY_BE[cast]}.") from error
+
+    @classmethod
+    def parse_value(cls, value: str, cast: Any) -> Any:
+        """django-environ takes whatever it does not know for false, and `10m` for ten."""
+        if cast is bool and value.strip().lower() not in (*cls.BOOLEAN_TRUE_STRINGS, *FALSE):
+            raise ValueError(value)
+        if cast is float:
+            number = float(value)
+            if not isfinite(number):
+                raise ValueError(value)
+            return number
+        return super().parse_value(value, cast)
+
+
+def settings_of_the_apps(env: Environment) -> dict[str, Any]:
     """Those that the environment sets. Raises ImproperlyConfigured for what cannot be read."""
     return {name: read(env, name, default) for name, default in DEFAULTS.items() if name in env}
 
 
-def read(env: environ.Env, name: str, default: Setting) -> Any:
+def read(env: Environment, name: str, default: Setting) -> Any:
     """As the type of the default."""
     match default:
         case bool():

@@ -4,10 +4,10 @@ What stands beneath each of those is its entry in docs/reference/settings.md (`m
 web server reads for itself.
 """
 
+from logging import getLevelNamesMapping
 from pathlib import Path
 
 import django
-import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from config import databases, environment, secret_key
@@ -15,7 +15,7 @@ from config import databases, environment, secret_key
 BASE_DIR = Path(__file__).resolve().parent.parent
 DJANGO_6 = django.VERSION >= (6, 0)
 
-env = environ.Env()
+env = environment.Environment()
 
 # The installation
 
@@ -193,6 +193,10 @@ FORMAT_MODULE_PATH = "config.formats"
 
 _log_level = env.str("LOG_LEVEL", default="INFO").upper()
 """The least severity that is logged: `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`."""
+if _log_level not in getLevelNamesMapping():
+    raise ImproperlyConfigured(
+        f"LOG_LEVEL is {_log_level!r}; it may be DEBUG, INFO, WARNING, ERROR or CRITICAL."
+    )
 
 LOG_FORMAT = env.str("LOG_FORMAT", default="line")
 """`line` for people, `json` for programs."""

@@ -3,11 +3,10 @@
 from datetime import timedelta
 from pathlib import Path
 
-import environ
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config.environment import settings_of_the_apps
+from config.environment import Environment, settings_of_the_apps
 from scheduling.conf import require_known, require_type
 
 
@@ -20,8 +19,8 @@ def test_what_is_said_is_read_and_nothing_else_is_set(monkeypatch: pytest.Monkey
         "WATCHED_DIR": ("/srv", Path("/srv")),
         "RETENTION": ("12h", timedelta(hours=12)),
     }
-    monkeypatch.setattr(environ.Env, "ENVIRON", {name: text for name, (text, _) in said.items()})
-    found = settings_of_the_apps(environ.Env())
+    monkeypatch.setattr(Environment, "ENVIRON", {name: text for name, (text, _) in said.items()})
+    found = settings_of_the_apps(Environment())
     assert found == {name: value for name, (_, value) in said.items()}
     for name, value in found.items():
         require_known(name)
@@ -29,6 +28,31 @@ def test_what_is_said_is_read_and_nothing_else_is_set(monkeypatch: pytest.Monkey
 
 
 def test_what_cannot_be_read_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environ.Env, "ENVIRON", {"RETENTION": "a while"})
+    monkeypatch.setattr(Environment, "ENVIRON", {"RETENTION": "a while"})
     with pytest.raises(ImproperlyConfigured, match="RETENTION: 'a while' is no usable duration"):
-        settings_of_the_apps(environ.Env())
+        settings_of_the_apps(Environment())
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "told"),
+    [
+        ("int", "80O0", "NAME is '80O0'; it may be a whole number."),
+        ("int", "", "NAME is ''; it may be a whole number."),
+        ("float", "10m", "NAME is '10m'; it may be a number."),
+        ("float", "inf", "NAME is 'inf'; it may be a number."),
+        ("bool", "yess", "NAME is 'yess'; it may be 1 or 0."),
+    ],
+)
+def test_what_is_said_in_another_form_is_not_guessed_at(
+    kind: str, said: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Environment, "ENVIRON", {"NAME": said})
+    with pytest.raises(ImproperlyConfigured) as refusal:
+        getattr(Environment(), kind)("NAME", default=1)
+    assert str(refusal.value) == told
+
+
+def test_yes_and_no_have_many_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    for said, meant in {"1": True, "True": True, " on ": True, "0": False, "NO": False}.items():
+        monkeypatch.setattr(Environment, "ENVIRON", {"NAME": said})
+        assert Environment().bool("NAME", default=not meant) is meant

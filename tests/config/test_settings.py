@@ -10,6 +10,12 @@ def test_a_retention_that_is_no_duration_is_refused_by_name(tmp_path: Path) -> N
     assert "RETENTION: 'a while' is no usable duration" in refused
 
 
+def test_what_is_no_port_and_no_severity_is_refused_by_name(tmp_path: Path) -> None:
+    for name, told in (("PORT", "PORT is 'abc'; "), ("LOG_LEVEL", "LOG_LEVEL is 'ABC'; ")):
+        refused = manage_py("check", DATA_DIR=str(tmp_path), DEBUG="1", **{name: "abc"})
+        assert refused.startswith(told)
+
+
 def test_without_debug_a_secret_key_is_demanded_by_name(tmp_path: Path) -> None:
     refused = manage_py("serve", DATA_DIR=str(tmp_path))
     assert refused.startswith("SECRET_KEY must be a random text")
