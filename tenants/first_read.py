@@ -8,7 +8,7 @@ statements do not pass through Django, and need none of this.
 from collections.abc import Sequence
 from typing import Any
 
-from django.db import InterfaceError, OperationalError
+from django.db import Error
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Field
 
@@ -28,7 +28,7 @@ def rows(connection: BaseDatabaseWrapper, statement: str, values: Sequence[Any])
     connection.health_check_done = True  # type: ignore[attr-defined]  # unknown to the stubs
     try:
         return _prepared(connection, statement, values)
-    except (InterfaceError, OperationalError):
+    except Error:  # poolers do not agree on which
         if connection.is_usable():
             raise
     connection.close()

@@ -1,10 +1,12 @@
 """The statement that every request begins with: prepared, and its connection's health check."""
 
+from collections.abc import Callable
 from contextlib import nullcontext
+from typing import Any
 
 import psycopg
 import pytest
-from django.db import DataError, OperationalError, connection, transaction
+from django.db import DataError, InternalError, OperationalError, connection, transaction
 
 from tenants.first_read import rows
 from tenants.models import ApiToken, Scope, Tenant
@@ -93,6 +95,17 @@ class TestWhereTheServerIsGone:
         cut_off()
         assert ApiToken.objects.with_secret(secret)
         assert Tenant.objects.count() == 0  # and what follows goes by the new one
+
+    def test_also_where_a_pooler_has_its_own_word_for_it(self) -> None:
+        def in_its_words(execute: Callable[..., Any], *asked: Any) -> Any:
+            try:
+                return execute(*asked)
+            except OperationalError as error:
+                raise InternalError("the server is no longer there") from error
+
+        cut_off()
+        with connection.execute_wrapper(in_its_words):
+            assert rows(connection, "SELECT 1", []) == [(1,)]
 
     def test_not_in_a_transaction_which_went_with_it(self) -> None:
         with pytest.raises(OperationalError), transaction.atomic():
