@@ -2,15 +2,19 @@
 
 import ctypes
 import signal
+import socket
 import subprocess  # nosec B404  # our own programs
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 STOP = frozenset({signal.SIGINT, signal.SIGTERM})
 AWAITED = STOP | {signal.SIGCHLD}
 PR_SET_PDEATHSIG = 1  # from Linux's prctl.h
+
+NONE: Mapping[str, socket.socket] = MappingProxyType({})
 
 Child = subprocess.Popen[bytes]
 
@@ -28,18 +32,29 @@ class Ending:
         return f"{self.name} ended with exit code {self.returncode}"
 
 
-def run_together(programs: Mapping[str, Sequence[str]], *, cwd: Path) -> list[Ending]:
+def run_together(
+    programs: Mapping[str, Sequence[str]],
+    *,
+    cwd: Path,
+    listeners: Mapping[str, socket.socket] = NONE,
+) -> list[Ending]:
     """Run the programs until SIGINT or SIGTERM comes or one of them ends; end the others; wait.
+
+    A program is given its listener, under the same file descriptor; here it is closed then.
 
     Returns those that ended by themselves: none after a signal. Each further signal is handed on,
     so that a program may take the second one for "now". From here on the calling thread takes these
     signals by awaiting them and is not interrupted by them.
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
-    children = {
-        name: subprocess.Popen(program, cwd=cwd, preexec_fn=_become_child)  # nosec B603  # no shell
-        for name, program in programs.items()
-    }
+    children = {}
+    for name, program in programs.items():
+        given = [listeners[name].fileno()] if name in listeners else []
+        children[name] = subprocess.Popen(  # nosec B603  # no shell
+            program, cwd=cwd, pass_fds=given, preexec_fn=_become_child
+        )
+    for listener in listeners.values():
+        listener.close()
     endings = _first_endings(children)
     _end(children.values())
     return endings

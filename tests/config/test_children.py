@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -38,6 +39,18 @@ while asked < TIMES:
 PATIENT = LISTENER.replace("TIMES", "1")
 STUBBORN = LISTENER.replace("TIMES", "2")
 BROKEN = "raise SystemExit(3)"
+
+OWNER = """
+import socket, sys
+from pathlib import Path
+from config.children import run_together
+
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+takes_one = f"import socket; socket.socket(fileno={listener.fileno()}).accept()"
+programs = {"web": [sys.executable, "-c", takes_one], "other": [sys.executable, "-c", sys.argv[1]]}
+print("blamed:", *run_together(programs, cwd=Path.cwd(), listeners={"web": listener}), flush=True)
+"""
 
 Parent = subprocess.Popen[str]
 
@@ -106,3 +119,21 @@ def test_a_killed_parent_leaves_no_child_behind(started: Parent) -> None:
     await_ready(started)
     started.kill()
     assert rest_of_output(started) == ["SIGTERM", "SIGTERM"]
+
+
+def test_a_listener_belongs_to_its_program_alone() -> None:
+    """Nobody who is still there takes or keeps connections for it once it has ended."""
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER, STUBBORN], stdout=subprocess.PIPE, text=True
+    ) as owner:
+        assert owner.stdout
+        address = ("127.0.0.1", int(owner.stdout.readline()))
+        await_ready(owner, count=1)
+        socket.create_connection(address).close()
+        assert (
+            owner.stdout.readline() == "SIGTERM\n"
+        )  # the web has ended, and the other stays for now
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(address)
+        owner.terminate()
+        assert rest_of_output(owner) == ["SIGTERM", "blamed: web ended with exit code 0"]

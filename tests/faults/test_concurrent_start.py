@@ -77,6 +77,14 @@ def test_a_server_refuses_the_ledger_of_a_newer_release_and_starts_nothing(
         assert "serves on" not in output
 
 
+def test_who_asks_as_soon_as_it_says_where_is_answered(empty: Installation) -> None:
+    empty.environment["PORT"] = "0"
+    with empty.start("serve") as server:
+        url = first_match(r"Rentroll serves on (http://\S+)", server)
+        assert httpx.get(f"{url}/readyz", timeout=60).json()["status"] == "ready"
+        server.terminate()
+
+
 def test_a_server_whose_port_is_taken_says_so_before_it_sets_anything_up(
     empty: Installation,
 ) -> None:

@@ -12,10 +12,18 @@ from config.children import run_together
 
 MANAGE = [sys.executable, "manage.py"]
 WEB = [sys.executable, "-m", "gunicorn", "-c", "python:config.gunicorn", "config.wsgi"]
+BACKLOG = 2048
+"""Connections that wait to be taken: as many as gunicorn allows by itself."""
 ADDRESSES = """
 Rentroll serves on {url}
-  API      {url}/v1/        (ready? {url}/readyz)
+  API      {url}/v1/docs    (ready? {url}/readyz)
   console  {url}/admin/
+"""
+PRODUCTION = """\
+  users    manage.py createsuperuser makes the first
+"""
+PROXIED = """\
+  Whoever does not come by https, as the proxy before it says, is sent there.
 """
 DEVELOPMENT = """\
   tokens   token-tenant-a, token-tenant-b, token-operator
@@ -31,8 +39,8 @@ class Command(BaseCommand):
     requires_system_checks = []  # `bootstrap` makes them all, first
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # Before anything is set up or told: gunicorn would find out last.
-        require_free(settings.BIND, settings.PORT)
+        # From here on callers wait instead of being refused, and nobody else gets the port.
+        listener = listen(settings.BIND, settings.PORT)
 
         # In a process of its own: this one keeps free of connections and threads, for it forks.
         bootstrap = [*MANAGE, "bootstrap", "-v0"]
@@ -41,27 +49,38 @@ class Command(BaseCommand):
             reason = "Setting up failed, for the reason above. Nothing was started."
             raise CommandError(reason, returncode=setup.returncode)
 
-        url = f"http://{settings.BIND}:{settings.PORT}"
-        self.stdout.write((ADDRESSES + DEVELOPMENT * settings.DEBUG).format(url=url))
+        told = (
+            ADDRESSES + (DEVELOPMENT if settings.DEBUG else PRODUCTION) + PROXIED * settings.HTTPS
+        )
+        port = listener.getsockname()[1]
+        self.stdout.write(told.format(url=f"http://{settings.BIND}:{port}"))
         self.stdout.flush()
 
         endings = run_together(
-            {"web": WEB, "workers": [*MANAGE, "runworkers"]}, cwd=settings.BASE_DIR
+            {
+                "web": [*WEB, f"--bind=fd://{listener.fileno()}"],
+                "workers": [*MANAGE, "runworkers"],
+            },
+            cwd=settings.BASE_DIR,
+            listeners={"web": listener},
         )
         if endings:
             raise CommandError(f"{'; '.join(map(str, endings))}. The rest was stopped.")
 
 
-def require_free(host: str, port: int) -> None:
-    """That a web server can listen there. Raises CommandError with what stands in the way, and what to do."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as gunicorn does
-        try:
-            probe.bind((host.strip("[]"), port))
-        except (OSError, OverflowError) as error:
-            raise CommandError(
-                f"Cannot serve on port {port} of {host}: {error.args[-1]}. Name another one in PORT, or stop the program"
-                " that has it. Nothing was started.",
-                returncode=2,
-            ) from error
+def listen(host: str, port: int) -> socket.socket:
+    """Where a web server is to take connections. Raises CommandError with what stands in the way, and what to do."""
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as gunicorn does
+    try:
+        listener.bind((host.strip("[]"), port))
+        listener.listen(BACKLOG)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        why = str(error.args[-1]).rstrip(".")
+        raise CommandError(
+            f"Cannot serve on port {port} of {host}: {why}. Name another one in PORT, or stop the program"
+            " that has it. Nothing was started.",
+            returncode=2,
+        ) from error
+    return listener
