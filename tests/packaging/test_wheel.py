@@ -165,6 +165,14 @@ def test_the_wheel_holds_the_apps_and_nothing_else(wheel: Path) -> None:
     assert not [name for name in names if "__pycache__" in name]
 
 
+def test_the_backport_of_tasks_comes_on_every_python(wheel: Path) -> None:
+    """Django 5.2 runs on all of them, and has none."""
+    with ZipFile(wheel) as packed:
+        told = packed.read(f"rentroll-{__version__}.dist-info/METADATA").decode()
+    (required,) = re.findall(r"^Requires-Dist: (django-tasks\b.*)$", told, re.MULTILINE)
+    assert ";" not in required
+
+
 def test_the_changelog_begins_with_what_is_built() -> None:
     (latest, *_) = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert latest == __version__
