@@ -15,4 +15,5 @@ if __name__ == "__main__":
         # Who set the environment wants to know what is wrong there, not where in the code that was noticed.
         if "--traceback" in sys.argv:
             raise
-        sys.exit(f"{error}")
+        sys.stderr.write(f"{error}\n")
+        sys.exit(2)

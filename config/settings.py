@@ -27,7 +27,10 @@ DATA_DIR = (BASE_DIR / env.str("DATA_DIR", default="data")).resolve()
 
 Value: path.
 """
-DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+try:
+    DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+except OSError as error:
+    raise ImproperlyConfigured(f"DATA_DIR: {DATA_DIR} cannot be made: {error.strerror}.") from error
 
 BIND = env.str("BIND", default="127.0.0.1")
 """The address that the web server listens on.

@@ -41,8 +41,7 @@ class PlainCommand(BaseCommand):
         try:
             return super().execute(*args, **options)
         except OperationalError as error:
-            cause = str(error).strip() or type(error).__name__
-            raise Wrong(f"The ledger does not answer: {cause}") from error
+            raise no_answer(error) from error
 
 
 class TellingCommand(PlainCommand):
@@ -65,6 +64,11 @@ class Wrong(CommandError):
 
     def __init__(self, sentence: str) -> None:
         super().__init__(sentence, returncode=2)
+
+
+def no_answer(error: OperationalError) -> Wrong:
+    cause = str(error).strip() or type(error).__name__
+    return Wrong(f"The ledger does not answer: {cause}")
 
 
 def tenant_called(slug: str) -> Tenant:

@@ -4,16 +4,47 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "answer"),
+    [
+        ("PORT", "abc", "PORT is 'abc'; it may be a whole number."),
+        ("PORT", "", "PORT is ''; it may be a whole number."),
+        ("LEDGER_WAIT_SECONDS", "soon", "LEDGER_WAIT_SECONDS is 'soon'; it may be a number."),
+        ("HTTPS", "maybe", "HTTPS is 'maybe'; it may be 1 or 0."),
+        (
+            "LOG_LEVEL",
+            "abc",
+            "LOG_LEVEL is 'ABC'; it may be DEBUG, INFO, WARNING, ERROR or CRITICAL.",
+        ),
+        ("TENANT_MAX_QUEUED", "many", "TENANT_MAX_QUEUED is 'many'; it may be a whole number."),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_one_line(
+    name: str, said: str, answer: str, tmp_path: Path
+) -> None:
+    assert manage_py("check", DATA_DIR=str(tmp_path), DEBUG="1", **{name: said}) == answer + "\n"
+
+
+def test_a_folder_that_cannot_be_made_is_refused_by_name(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    refused = manage_py("check", DATA_DIR=str(file / "data"), DEBUG="1")
+    assert refused == f"DATA_DIR: {file / 'data'} cannot be made: Not a directory.\n"
+
+
+def test_a_ledger_that_does_not_answer_is_one_sentence_of_setting_up(tmp_path: Path) -> None:
+    nobody = "postgres://nobody@127.0.0.1:1/nothing"
+    refused = manage_py("bootstrap", DATA_DIR=str(tmp_path), DEBUG="1", DATABASE_URL=nobody)
+    assert refused.startswith("Wrong: The ledger does not answer: ")
+    assert "Traceback" not in refused
+
 
 def test_a_retention_that_is_no_duration_is_refused_by_name(tmp_path: Path) -> None:
     refused = manage_py("check", DATA_DIR=str(tmp_path), DEBUG="1", RETENTION="a while")
     assert "RETENTION: 'a while' is no usable duration" in refused
-
-
-def test_what_is_no_port_and_no_severity_is_refused_by_name(tmp_path: Path) -> None:
-    for name, told in (("PORT", "PORT is 'abc'; "), ("LOG_LEVEL", "LOG_LEVEL is 'ABC'; ")):
-        refused = manage_py("check", DATA_DIR=str(tmp_path), DEBUG="1", **{name: "abc"})
-        assert refused.startswith(told)
 
 
 def test_without_debug_a_secret_key_is_demanded_by_name(tmp_path: Path) -> None:
@@ -35,5 +66,5 @@ def manage_py(*words: str, **environment: str) -> str:
         text=True,
         check=False,
     )
-    assert failed.returncode != 0
+    assert failed.returncode == (1 if "--traceback" in words else 2)
     return failed.stderr

@@ -10,7 +10,7 @@ from scheduling.ledger import lock_wait
 from scheduling.ledger.moving import seal
 from scheduling.ledger.moving.errors import CannotMove
 from scheduling.management.alone import alone
-from tenants.management.plain import Wrong
+from tenants.management.plain import Wrong, no_answer
 
 IN_USE = (
     "Somebody holds a table that is to be changed for longer than LEDGER_WAIT_SECONDS, and all others waited behind "
@@ -25,15 +25,12 @@ class Command(migrate.Command):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with alone():
-            try:
+        try:
+            with alone():
                 tables.require_known()
                 seal.require_unsealed()
-            except (tables.TablesDiffer, CannotMove) as error:
-                raise Wrong(str(error)) from error
-            try:
                 super().handle(*args, **options)
-            except OperationalError as error:
-                if lock_wait.ran_out(error):
-                    raise Wrong(IN_USE) from error
-                raise
+        except (tables.TablesDiffer, CannotMove) as error:
+            raise Wrong(str(error)) from error
+        except OperationalError as error:
+            raise (Wrong(IN_USE) if lock_wait.ran_out(error) else no_answer(error)) from error
