@@ -22,7 +22,7 @@ POSTGRES_SESSION = (
 def ledger_database(url: str, *, wait_seconds: float = 10.0) -> dict[str, Any]:
     """Django's settings for the database at ``url``, with so much patience for what others hold.
 
-    Raises ImproperlyConfigured when it is neither SQLite nor PostgreSQL.
+    Raises ImproperlyConfigured when it is neither SQLite nor PostgreSQL, or SQLite where nothing can be written.
     """
     database = parsed(url)
     match database["ENGINE"]:
@@ -61,8 +61,13 @@ def parsed(url: str) -> dict[str, Any]:
 
 def _sqlite(database: dict[str, Any]) -> dict[str, Any]:
     path = Path(database["NAME"])
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.touch(mode=0o600)  # SQLite gives its -wal and -shm files the mode of this one
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.touch(mode=0o600)  # SQLite gives its -wal and -shm files the mode of this one
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"The ledger {path} cannot be written: {error.strerror}."
+        ) from error
     return database | {
         "ENGINE": "scheduling.sqlite",
         "CONN_MAX_AGE": SECONDS_KEPT_OPEN,

@@ -35,6 +35,14 @@ def test_a_folder_that_cannot_be_made_is_refused_by_name(tmp_path: Path) -> None
     assert refused == f"DATA_DIR: {file / 'data'} cannot be made: Not a directory.\n"
 
 
+def test_a_ledger_that_cannot_be_written_is_refused_by_its_path(tmp_path: Path) -> None:
+    ledger = tmp_path / "file" / "ledger.db"
+    ledger.parent.touch()
+    url = f"sqlite:///{ledger}"
+    refused = manage_py("check", DATA_DIR=str(tmp_path), DEBUG="1", DATABASE_URL=url)
+    assert refused == f"The ledger {ledger} cannot be written: File exists.\n"
+
+
 def test_a_ledger_that_does_not_answer_is_one_sentence_of_setting_up(tmp_path: Path) -> None:
     nobody = "postgres://nobody@127.0.0.1:1/nothing"
     refused = manage_py("bootstrap", DATA_DIR=str(tmp_path), DEBUG="1", DATABASE_URL=nobody)
