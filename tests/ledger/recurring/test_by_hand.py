@@ -7,7 +7,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from scheduling import ledger
-from scheduling.errors import InvalidTask, LimitExceeded, Overlapping
+from scheduling.errors import InvalidTask, LimitExceeded, Overlapping, UnknownRecurring
 from scheduling.ids import uuid7
 from scheduling.models import RecurringTask, Task, Tick
 from tenants.models import Tenant
@@ -140,10 +140,43 @@ def test_a_backfill_of_a_paused_one_waits_until_it_is_resumed(tenant_a: Tenant) 
     assert fire(at(605)) == 2
 
 
-def test_a_range_that_runs_backwards_is_none(tenant_a: Tenant) -> None:
+def test_a_backfill_does_what_its_preview_says(tenant_a: Tenant) -> None:
+    recurring(tenant_a, name="another", cron="0 * * * *")
+    row = recurring(tenant_a, overlap="allow", now=at(600))
+    shown = ledger.backfill_preview(row.pk, at(60), at(300), limit=3)
+    assert (shown.fired, shown.waiting, Tick.objects.count()) == ((), (), 0)
+    done = ledger.backfill(row.pk, at(60), at(300), limit=3, now=at(601))
+    assert (shown.missing, shown.goes_on_from) == (done.missing, done.goes_on_from)
+    nothing = ledger.backfill_preview(row.pk, at(61), at(62))
+    assert (list(nothing.missing), nothing.left_alone) == ([], 0)
+
+
+def test_a_backfill_counts_nothing_of_another_row(tenant_a: Tenant) -> None:
+    other, mine = (
+        recurring(tenant_a, name=name, overlap="allow", now=at(600)) for name in ("other", "mine")
+    )
+    ledger.pause_recurring(mine.pk, True, now=at(601))
+    assert len(ledger.backfill(other.pk, at(60), at(120), now=at(602)).fired) == 2
+    done = ledger.backfill(mine.pk, at(60), at(120), now=at(603))
+    assert (list(done.fired), list(done.waiting), done.left_alone) == ([], [at(60), at(120)], 0)
+    once_more = ledger.backfill(mine.pk, at(60), at(120), now=at(604))
+    assert (list(once_more.missing), once_more.left_alone) == ([], 2)
+
+
+def test_an_extra_run_stands_for_no_instant_of_the_rule(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a, overlap="allow", now=at(30))
+    ledger.run_now(row.pk, now=at(60))
+    RecurringTask.objects.update(reached_at=at(600), fires_at=at(660), next_at=at(660))
+    assert list(ledger.backfill(row.pk, at(60), at(60), now=at(601)).fired) == [at(60)]
+
+
+def test_a_range_that_runs_backwards_and_a_row_that_is_gone_are_none(tenant_a: Tenant) -> None:
     row = recurring(tenant_a)
-    with pytest.raises(InvalidTask, match="end"):
-        ledger.backfill(row.pk, at(2), at(1), now=at(3))
+    for verb in (ledger.backfill, ledger.backfill_preview):
+        with pytest.raises(InvalidTask, match="end"):
+            verb(row.pk, at(2), at(1))
+        with pytest.raises(UnknownRecurring):
+            verb(uuid7(), at(1), at(2))
 
 
 def test_a_backfill_cancels_none_of_its_own_tasks(tenant_a: Tenant) -> None:

@@ -33,6 +33,20 @@ def test_a_tick_makes_its_task_at_its_instant_and_not_before(tenant_a: Tenant) -
     assert Tick.objects.get().task == Task.objects.get()
 
 
+def test_the_next_look_is_at_whatever_comes_first(tenant_a: Tenant) -> None:
+    recurring(tenant_a, name="late", cron="0 * * * *")
+    recurring(tenant_a, name="soon", overlap="buffer_one")
+    fire(at(60))
+    assert ledger.fire_due(now=at(61)).next_look == at(120)
+    fire(
+        at(120)
+    )  # it waits for the first to be over, and is looked at more often than once a minute
+    assert Tick.objects.waiting().count() == 1
+    next_look = ledger.fire_due(now=at(121)).next_look
+    assert next_look
+    assert at(121) < next_look < at(180)
+
+
 def test_the_task_is_what_the_row_says(tenant_a: Tenant) -> None:
     recurring(
         tenant_a,
@@ -155,17 +169,34 @@ def test_an_instant_that_is_none_stands_in_nobodys_way(
 def test_what_the_database_refuses_disables_its_row_and_no_other(
     tenant_a: Tenant, caplog: pytest.LogCaptureFixture
 ) -> None:
-    good, bad = recurring(tenant_a, name="good"), recurring(tenant_a, name="bad")
+    before, bad, after = (recurring(tenant_a, name=name) for name in ("before", "bad", "after"))
     Tick.objects.create(
         recurring=bad, at=at(60), outcome="missed", decided_at=START
     )  # there already, which no run of the program leaves behind
 
-    assert fire(at(60)) == 1
+    looked = ledger.fire_due(now=at(60))
 
-    assert told(good) == [("12:01", "fired")]
+    assert (looked.fired, looked.looked_at) == (2, 3)
+    assert told(before) == told(after) == [("12:01", "fired")]
     assert "refuses" in again(bad).disabled_reason
+    assert again(bad).version == 2
     assert "one by one" in caplog.text
     Tick.objects.filter(recurring=bad).delete()
+
+
+def test_of_more_than_fit_into_a_batch_those_in_time_come_before_those_that_lay_still(
+    tenant_a: Tenant,
+) -> None:
+    late = [recurring(tenant_a, name=f"late-{n}", cron=f"{n} * * * *") for n in (1, 2)]
+    ledger.fire_due(now=START)
+    for n in range(2):
+        recurring(tenant_a, name=f"in-time-{n}", cron="30 * * * *", now=at(1740))
+    now = at(1800)
+    assert ledger.fire_due(limit=3, now=now).looked_at == 3
+    waiting = list(RecurringTask.objects.due(now))
+    assert waiting == late[:1]  # who lay still for longest
+    assert ledger.fire_due(limit=3, now=now).looked_at == 1
+    assert ledger.fire_due(limit=3, now=now).looked_at == 0
 
 
 def test_what_waits_of_a_row_that_is_disabled_is_missed(tenant_a: Tenant) -> None:
