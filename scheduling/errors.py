@@ -28,9 +28,9 @@ class TenantRequired(RentrollError):
 
 
 class LimitExceeded(RentrollError):
-    """A tenant is over one of its limits; nothing was stored. `limit` names the field of Tenant.
+    """Tasks that are more than one of their tenant's limits takes now; nothing was stored. `limit` names the field of Tenant.
 
-    `count` is told when no wait will ever help: so many at once are more than the limit as a whole.
+    Of `count` tasks it would have taken `left`. Of more than `quota` at once it takes none, however long one waits.
     Of a rate `quota` is its burst, and `window` the time in which that grows back.
     """
 
@@ -40,21 +40,34 @@ class LimitExceeded(RentrollError):
         *,
         allowed: int | float,
         retry_after: timedelta,
-        count: int = 0,
+        count: int = 1,
+        left: int = 0,
         quota: int | None = None,
         window: timedelta | None = None,
     ) -> None:
         self.limit = limit
         self.allowed = allowed
         self.retry_after = retry_after
+        self.count = count
+        self.left = left
         self.quota = int(allowed) if quota is None else quota
         self.window = window
-        super().__init__(
-            f"{count} tasks at once are more than the tenant's {limit} of {allowed:g} ever takes; send fewer."
-            if count
-            else f"The tenant is over its {limit} of {allowed:g};"
-            f" try again in {retry_after.total_seconds():.3g} s."
-        )
+        super().__init__(self._told())
+
+    @property
+    def is_for_ever(self) -> bool:
+        """No wait helps: so many at once are more than the limit as a whole."""
+        return self.count > self.quota
+
+    def _told(self) -> str:
+        limit = f"{self.limit} of {self.allowed:g}"
+        again = f"try again in {self.retry_after.total_seconds():.3g} s."
+        if self.is_for_ever:
+            return f"{self.count} tasks at once are more than the tenant's {limit} ever takes; send fewer."
+        if self.left:
+            taken = "1 more task fits" if self.left == 1 else f"{self.left} more tasks fit"
+            return f"{taken} the tenant's {limit} now, and {self.count} were asked for; send fewer, or {again}"
+        return f"The tenant is over its {limit}; {again}"
 
 
 class Overloaded(RentrollError):

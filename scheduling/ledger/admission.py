@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from math import floor
 from threading import Lock
 
 from scheduling import clock
@@ -28,6 +29,8 @@ CLOCK_SLACK_SECONDS = 1.0
 """A clock set back by less only makes a tenant wait that much longer."""
 RATE_SLACK_SECONDS = 1e-6
 """What rounding may make of a wait that is over; the statements that charge allow as much."""
+ROUNDING = 1e-6
+"""What it may take from a whole number of tasks that are left."""
 TRIES = 3
 """Each finds something that changed since the one before, so the second hardly ever fails."""
 LATELY = 1.0
@@ -56,7 +59,7 @@ def admit(
             _mend(tenant_id, usage)
         elif limit := _limit_met(usage, count, rated=rated):
             raise _noted(tenant_id, limit)
-    raise _noted(tenant_id, _limit_at_the_brink(usage))
+    raise _noted(tenant_id, _limit_at_the_brink(usage, count))
 
 
 def admit_what_fits(
@@ -156,26 +159,38 @@ def _limit_met(
     """The limit that so many tasks more would exceed, with those that are ahead of them."""
     rate = usage.rate_per_second if rated else None
     if rate is not None:
+        owed = max(usage.full_at - usage.at, 0.0) * rate + ahead
+        left = _left(usage.rate_burst - owed, count)
         if count > usage.rate_burst:
-            return _over_rate("rate_burst", usage, QUEUE_FULL_RETRY, count)
-        wait = max(usage.full_at - usage.at, 0.0) + (ahead + count - usage.rate_burst) / rate
+            return _over_rate("rate_burst", usage, QUEUE_FULL_RETRY, count, left)
+        wait = (owed + count - usage.rate_burst) / rate
         if wait > RATE_SLACK_SECONDS:
-            return _over_rate("rate_per_second", usage, timedelta(seconds=wait))
+            return _over_rate("rate_per_second", usage, timedelta(seconds=wait), count, left)
     most = usage.max_queued
     if most is not None and usage.unfinished + ahead + count > most:
-        never = count if count > most else 0
-        return LimitExceeded("max_queued", allowed=most, retry_after=QUEUE_FULL_RETRY, count=never)
+        return _over_queued(most, count, _left(most - usage.unfinished - ahead, count))
     return None
 
 
-def _limit_at_the_brink(usage: Usage) -> LimitExceeded:
+def _left(room: float, count: int) -> int:
+    """Of tasks that do not fit all together, how many would have."""
+    return max(min(floor(room + ROUNDING), count - 1), 0)
+
+
+def _limit_at_the_brink(usage: Usage, count: int) -> LimitExceeded:
     """Room was there at every look and gone at every try, so any limit there is may be the one."""
     if usage.max_queued is not None:
-        return LimitExceeded("max_queued", allowed=usage.max_queued, retry_after=QUEUE_FULL_RETRY)
-    return _over_rate("rate_per_second", usage, QUEUE_FULL_RETRY)
+        return _over_queued(usage.max_queued, count, 0)
+    return _over_rate("rate_per_second", usage, QUEUE_FULL_RETRY, count, 0)
 
 
-def _over_rate(limit: str, usage: Usage, wait: timedelta, count: int = 0) -> LimitExceeded:
+def _over_queued(most: int, count: int, left: int) -> LimitExceeded:
+    return LimitExceeded(
+        "max_queued", allowed=most, retry_after=QUEUE_FULL_RETRY, count=count, left=left
+    )
+
+
+def _over_rate(limit: str, usage: Usage, wait: timedelta, count: int, left: int) -> LimitExceeded:
     """One limiter, of which `limit` names the figure that was exceeded."""
     rate, burst = usage.rate_per_second, usage.rate_burst
     return LimitExceeded(
@@ -183,6 +198,7 @@ def _over_rate(limit: str, usage: Usage, wait: timedelta, count: int = 0) -> Lim
         allowed=burst if limit == "rate_burst" else rate or 0.0,
         retry_after=wait,
         count=count,
+        left=left,
         quota=burst,
         window=timedelta(seconds=burst / rate) if rate else None,
     )

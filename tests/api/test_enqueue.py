@@ -157,6 +157,17 @@ def test_a_full_tenant_is_told_so_and_when_to_come_back(api_a: Api, tenant_a: Te
     assert Task.objects.count() == 2
 
 
+def test_a_batch_that_does_not_fit_is_told_how_many_would(api_a: Api, tenant_a: Tenant) -> None:
+    Tenant.objects.filter(pk=tenant_a.pk).update(max_queued=4)
+    api_a.enqueue()
+    one = {"name": "demo.echo", "payload": {"message": "x"}}
+    later, never = (api_a.post("/v1/tasks/batch", {"tasks": [one] * count}) for count in (4, 5))
+    assert later["RateLimit"] == f'"max_queued";r=3;t={later["Retry-After"]}'
+    assert never["RateLimit"] == '"max_queued";r=3'
+    assert {answer["RateLimit-Policy"] for answer in (later, never)} == {'"max_queued";q=4'}
+    assert api_a.post("/v1/tasks/batch", {"tasks": [one] * 3}).status_code == 201
+
+
 @pytest.mark.parametrize(
     ("rate", "policy"), [(7 / 60, "q=1;w=9"), (0.001, "q=1;w=1000"), (2.5, "q=1;w=1")]
 )

@@ -207,8 +207,40 @@ def test_a_batch_that_no_wait_will_make_fit_is_told_apart_from_one_that_may_fit_
 ) -> None:
     limit(tenant_a, max_queued=3)
     put(tenant_a)
-    assert str(refused(tenant_a, 4)).startswith("4 tasks at once are more than")
-    assert str(refused(tenant_a, 3)).startswith("The tenant is over")
+    never, later = refused(tenant_a, 4), refused(tenant_a, 3)
+    assert (never.is_for_ever, later.is_for_ever) == (True, False)
+    assert str(never).startswith("4 tasks at once are more than")
+    assert str(later) == (
+        "2 more tasks fit the tenant's max_queued of 3 now, and 3 were asked for;"
+        " send fewer, or try again in 1 s."
+    )
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        ({"max_queued": 10}, "max_queued"),
+        ({"rate_per_second": 0.001, "rate_burst": 10}, "rate_per_second"),
+    ],
+)
+def test_as_many_as_a_refusal_says_are_left_are_taken(
+    tenant_a: Tenant, limits: dict[str, float | None], told: str
+) -> None:
+    limit(tenant_a, **limits)
+    put(tenant_a, 6)
+    refusal = refused(tenant_a, 5)
+    assert (refusal.limit, refusal.count, refusal.left) == (told, 5, 4)
+    assert refused(tenant_a, 11).left == 4
+    put(tenant_a, 4)
+    refusal = refused(tenant_a)
+    assert (refusal.limit, refusal.left) == (told, 0)
+    assert str(refusal).startswith("The tenant is over its")
+
+
+def test_a_limit_that_was_lowered_beneath_what_there_is_leaves_nothing(tenant_a: Tenant) -> None:
+    put(tenant_a, 3)
+    limit(tenant_a, max_queued=2)
+    assert refused(tenant_a).left == 0
 
 
 def test_what_was_refused_is_not_charged_to_the_rate(tenant_a: Tenant) -> None:

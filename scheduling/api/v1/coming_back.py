@@ -15,23 +15,28 @@ CAPACITY = "capacity"
 
 
 def over(limit: LimitExceeded) -> dict[str, str]:
-    """The tenant has used it up; in so many seconds it is worth another look."""
+    """What is left of it, and in how many seconds it is worth another look: no `t` when it never is.
+
+    Every 429 is promised a Retry-After, that one too.
+    """
     wait = whole_seconds(limit.retry_after)
-    if limit.window is None:
-        return used_up(limit.limit, f"q={limit.quota}", wait)
-    return used_up(RATE, f"q={limit.quota};w={whole_seconds(limit.window)}", wait)
+    policy, quota = limit.limit, f"q={limit.quota}"
+    if limit.window is not None:
+        policy, quota = RATE, f"{quota};w={whole_seconds(limit.window)}"
+    back = "" if limit.is_for_ever else f";t={wait}"
+    return fields(policy, quota, f"r={limit.left}{back}", wait)
 
 
 def in_trouble(wait: int) -> dict[str, str]:
     """For so many seconds nobody is granted anything."""
-    return used_up(CAPACITY, f"q=0;w={wait}", wait)
+    return fields(CAPACITY, f"q=0;w={wait}", f"r=0;t={wait}", wait)
 
 
-def used_up(policy: str, quota: str, wait: int) -> dict[str, str]:
+def fields(policy: str, quota: str, left: str, wait: int) -> dict[str, str]:
     return {
         "Retry-After": str(wait),
         "RateLimit-Policy": f'"{policy}";{quota}',
-        "RateLimit": f'"{policy}";r=0;t={wait}',
+        "RateLimit": f'"{policy}";{left}',
     }
 
 
