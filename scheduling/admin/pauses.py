@@ -75,10 +75,11 @@ def resume_view(request: HttpRequest, pause_id: int) -> HttpResponse:
     if not request.user.has_perm(PERMISSION):
         raise PermissionDenied
     standing = Pause.objects.in_force(clock.now()).filter(pk=pause_id).first()
-    if standing is None:
-        messages.info(request, "That pause was over already.")
+    receipt = _resume(standing, operator(request)) if standing else None
+    if receipt and receipt.changed:
+        messages.success(request, said(receipt))
     else:
-        messages.success(request, said(_resume(standing, operator(request))))
+        messages.info(request, "That pause was over already.")
     return HttpResponseRedirect(reverse("console:index"))
 
 
@@ -117,7 +118,8 @@ def _resume(pause: Pause, by: Actor) -> Receipt:
     scope = Scope(tenant=pause.tenant, queue=pause.queue, name=pause.name)
     with transaction.atomic():
         receipt = ledger.resume(**scope, by=by.name)
-        record(by, "resume", scope, receipt)
+        if receipt.changed:
+            record(by, "resume", scope, receipt)
     return receipt
 
 
@@ -140,9 +142,9 @@ def _scope(asked: dict[str, Any]) -> Scope:
 def said(receipt: Receipt) -> str:
     """The receipt in a sentence or two."""
     if not receipt.paused:
-        return f"Resumed {receipt.scope}; {running(receipt)}"
+        return f"Resumed: {receipt.covers}; {running(receipt)}"
     since = f"since {words.exact(receipt.since)}, {lasts(receipt)}"
-    return f"Paused: {receipt.scope}, {since}. Nothing new starts; {running(receipt)}"
+    return f"Paused: {receipt.covers}, {since}. Nothing new starts; {running(receipt)}"
 
 
 def lasts(receipt: Receipt) -> str:

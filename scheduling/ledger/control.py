@@ -6,6 +6,7 @@ what they meet under a pause, so that a million paused tasks are not walked past
 pause is over they are put back, lanes at once and tasks in chunks, in a turn that no claim is holding more in.
 """
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -63,7 +64,7 @@ def pause(
             },
         )
         wake.after_commit(wake.PAUSE)
-    return _receipt(row)
+    return replace(_receipt(row), changed=True)
 
 
 def resume(
@@ -77,17 +78,20 @@ def resume(
 ) -> Receipt:
     """Lift the pause of exactly this scope: an operator all there is, a tenant only its own.
 
-    A wider or narrower pause stands, and the receipt tells of what still covers the scope.
+    A wider or narrower pause stands, and the receipt tells of what still covers the scope. It is by nobody when
+    there was nothing to lift.
     """
     with transaction.atomic():
         now = dialect().take_turn(now)
-        lifted = Pause.objects.filter(scope=scope_of(tenant, queue, name))
+        standing = Pause.objects.in_force(now).filter(scope=scope_of(tenant, queue, name))
         if by_tenant:
-            lifted = lifted.filter(by_tenant=True)
-        if lifted.update(lifted_at=now):
-            put_back_what_is_over(now, CHUNK)
+            standing = standing.filter(by_tenant=True)
+        lifted = bool(standing.update(lifted_at=now))
+        put_back_what_is_over(now, CHUNK)
     receipt = control(tenant=tenant, queue=queue, name=name, now=now)
-    return receipt if receipt.paused else _resumed(tenant, queue, name, by, now)
+    if not lifted:
+        return receipt
+    return replace(receipt, changed=True, by=receipt.by if receipt.paused else by)
 
 
 def control(
@@ -103,7 +107,7 @@ def control(
         key=lambda row: (bool(row.tenant_id) + bool(row.queue) + bool(row.name), row.since),
         default=None,
     )
-    return _receipt(widest) if widest else _resumed(tenant, queue, name, "", now)
+    return _receipt(widest) if widest else _not_paused(tenant, queue, name, now)
 
 
 def put_back_what_is_over(now: datetime, limit: int) -> int:
@@ -153,23 +157,27 @@ def _receipt(row: Pause) -> Receipt:
     return Receipt(
         paused=True,
         scope=row.scope,
+        covers=row.covers,
         reason=row.reason,
         by=row.paused_by,
         since=row.since,
         expires_at=row.expires_at,
         in_flight=in_flight(row.tenant, row.queue, row.name),
+        changed=False,
     )
 
 
-def _resumed(tenant: Tenant | None, queue: str, name: str, by: str, now: datetime) -> Receipt:
+def _not_paused(tenant: Tenant | None, queue: str, name: str, now: datetime) -> Receipt:
     return Receipt(
         paused=False,
         scope=scope_of(tenant, queue, name),
+        covers=Pause(tenant=tenant, queue=queue, name=name).covers,
         reason="",
-        by=by,
+        by="",
         since=now,
         expires_at=None,
         in_flight=in_flight(tenant, queue, name),
+        changed=False,
     )
 
 

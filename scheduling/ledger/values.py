@@ -219,9 +219,13 @@ class Receipt:
     paused: bool
     scope: str
     """`everything`, or what it covers: `tenant=acme queue=mail name=invoices.send`."""
+    covers: str
+    """The same as people say it: `tenant acme, queue mail, task invoices.send`."""
     reason: str
     by: str
     since: datetime
     expires_at: datetime | None
     in_flight: int
     """Tasks covered by the scope that were running at that moment; they finish."""
+    changed: bool
+    """Whether a pause was set or lifted: who resumes what is not paused changes nothing."""

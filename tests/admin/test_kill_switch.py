@@ -1,6 +1,7 @@
 """Pausing and resuming by hand, and seeing everywhere that something is paused."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -92,7 +93,7 @@ def test_a_part_is_paused_at_once_with_a_receipt(operator: Client, tenant_a: Ten
     assert (pause.tenant, pause.queue, pause.name) == (tenant_a, "mail", "")
     assert (pause.reason, pause.paused_by) == ("fire drill", "ana")
     assert pause.expires_at == pause.since + timedelta(minutes=10)
-    assert "Paused: tenant=tenant-a queue=mail, since" in text_of(answer)
+    assert "Paused: tenant tenant-a, queue mail, since" in text_of(answer)
     action = OperatorAction.objects.get()
     assert (action.verb, action.what, action.reason) == (
         "pause",
@@ -141,7 +142,7 @@ def test_one_click_resumes(operator: Client, tenant_a: Tenant) -> None:
     ledger.pause(tenant=tenant_a, by="bo")
     pause = Pause.objects.get()
     answer = operator.post(f"{PAUSES}{pause.pk}/resume/", follow=True)
-    assert "Resumed tenant=tenant-a" in text_of(answer)
+    assert "Resumed: tenant tenant-a;" in text_of(answer)
     assert not Pause.objects.in_force(clock.now()).exists()
     assert recorded() == ["resume resumed; 0 tasks in flight."]
     assert len(take(1, now=clock.now())) == 1
@@ -151,6 +152,22 @@ def test_who_resumes_second_is_told_that_it_is_over(operator: Client) -> None:
     ledger.pause(by="bo")
     pause = Pause.objects.get()
     ledger.resume(by="bo")
+    answer = operator.post(f"{PAUSES}{pause.pk}/resume/", follow=True)
+    assert "That pause was over already." in text_of(answer)
+    assert recorded() == []
+
+
+def test_who_is_overtaken_on_the_way_is_told_so_too(
+    operator: Client, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.pause(tenant=tenant_a, by="bo")
+    pause, resume = Pause.objects.get(), ledger.resume
+
+    def overtaken(**asked: Any) -> ledger.Receipt:
+        resume(tenant=tenant_a, by="cy")
+        return resume(**asked)
+
+    monkeypatch.setattr(ledger, "resume", overtaken)
     answer = operator.post(f"{PAUSES}{pause.pk}/resume/", follow=True)
     assert "That pause was over already." in text_of(answer)
     assert recorded() == []

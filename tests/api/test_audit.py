@@ -37,9 +37,17 @@ def test_whoever_throws_the_kill_switch(operator: Api, api_a: Api) -> None:
     operator.put("/v1/execution-control", {"paused": False, "reason": "all clear"})
     assert on_record() == [
         (OPERATOR, "pause", "everything", None, "fire", 1, 0),
-        (TENANT, "pause", "tenant=tenant-a queue=mail", TENANT, "deploy", 1, 0),
+        (TENANT, "pause", "tenant tenant-a, queue mail", TENANT, "deploy", 1, 0),
         (OPERATOR, "resume", "everything", None, "all clear", 1, 0),
     ]
+
+
+def test_resuming_what_is_not_paused_is_not_on_record(operator: Api, api_a: Api) -> None:
+    operator.put("/v1/execution-control", {"paused": True, "tenant": "tenant-a"})
+    assert api_a.put("/v1/execution-control", {"paused": False}).json()["paused"]
+    answer = operator.put("/v1/execution-control", {"paused": False, "queue": "mail"}).json()
+    assert (answer["paused"], answer["by"], answer["since"]) == (False, None, None)
+    assert [one[:2] for one in on_record()] == [(OPERATOR, "pause")]
 
 
 def test_dead_letters_by_a_filter_have_one_entry_with_those_that_did_not_fit(
@@ -103,4 +111,4 @@ def test_what_was_refused_as_a_request_is_no_action(api_a: Api, tenant_a: Tenant
 def test_the_entry_outlives_its_tenant(operator: Api, tenant_a: Tenant) -> None:
     operator.put("/v1/execution-control", {"paused": True, "tenant": TENANT})
     tenant_a.delete()
-    assert on_record() == [(OPERATOR, "pause", "tenant=tenant-a", None, "", 1, 0)]
+    assert on_record() == [(OPERATOR, "pause", "tenant tenant-a", None, "", 1, 0)]

@@ -1,5 +1,6 @@
 """`setpaused`: the kill switch with no server running."""
 
+import json
 from datetime import timedelta
 from uuid import uuid4
 
@@ -59,6 +60,13 @@ def test_it_is_on_record(tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch) -> N
         ("ada", "command", "pause", "deploy"),
         ("ada", "command", "resume", ""),
     ]
+
+
+def test_resuming_what_is_not_paused_says_so_and_leaves_no_record(tenant_a: Tenant) -> None:
+    said = manage("setpaused", "false", "--tenant", "tenant-a").out
+    assert said.splitlines() == ["tenant=tenant-a: was not paused", "in flight: 0"]
+    assert json.loads(manage("setpaused", "false", "--json").out).keys() == set(setpaused.TOLD)
+    assert not OperatorAction.objects.exists()
 
 
 def test_a_user_without_a_name_is_known_by_number(monkeypatch: pytest.MonkeyPatch) -> None:

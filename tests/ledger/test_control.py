@@ -24,11 +24,13 @@ def test_a_receipt_names_the_scope_and_counts_what_still_runs_in_it(
     assert receipt == ledger.Receipt(
         paused=True,
         scope="tenant=tenant-a queue=mail name=x",
+        covers="tenant tenant-a, queue mail, task x",
         reason="spam",
         by="ada",
         since=at(3),
         expires_at=None,
         in_flight=2,
+        changed=True,
     )
     assert pause(queue="mail").in_flight == 4
     assert pause().scope == "everything"
@@ -42,18 +44,27 @@ def test_since_when_is_told_of_each_scope_and_of_whoever_paused_it(tenant_a: Ten
     assert pause(name="demo.echo", now=4).since == at(4)
 
 
-def test_resuming_what_is_not_paused_says_so_all_the_same(tenant_a: Tenant) -> None:
+def test_resuming_what_is_not_paused_says_that_nobody_changed_anything(
+    tenant_a: Tenant, tenant_b: Tenant
+) -> None:
     put(tenant_a)
     take()
+    pause(tenant=tenant_b)
+    pause(tenant=tenant_a, duration=timedelta(seconds=2))
     assert resume(tenant=tenant_a, by="ada", now=3) == ledger.Receipt(
         paused=False,
         scope="tenant=tenant-a",
+        covers="tenant tenant-a",
         reason="",
-        by="ada",
+        by="",
         since=at(3),
         expires_at=None,
         in_flight=1,
+        changed=False,
     )
+    pause(tenant=tenant_a, now=4)
+    receipts = [resume(tenant=tenant_a, by=by, now=5) for by in ("ada", "bob")]
+    assert [(receipt.by, receipt.changed) for receipt in receipts] == [("ada", True), ("", False)]
 
 
 @pytest.mark.parametrize(
@@ -68,6 +79,9 @@ def test_resuming_a_narrower_scope_tells_of_the_wider_pause_that_stands(
     pause(tenant=tenant_a, queue="mail", name="x")
     receipt = resume(tenant=tenant_a, queue="mail", name="x", now=1)
     assert (receipt.paused, receipt.scope, receipt.reason) == (True, scope, "migration")
+    again = resume(tenant=tenant_a, queue="mail", name="x", now=2)
+    assert (receipt.changed, again.changed) == (True, False)
+    assert again.since == receipt.since
 
 
 def test_control_tells_the_widest_pause_over_a_scope(tenant_a: Tenant, tenant_b: Tenant) -> None:

@@ -15,7 +15,7 @@ from scheduling.api.v1.serializers import Covering, Switch, parsed
 from scheduling.api.v1.tenancy import tenant_meant
 from scheduling.errors import InvalidTask
 from scheduling.ledger import Receipt
-from scheduling.ledger.control import scope_of
+from scheduling.models import Pause
 from tenants.authentication import Caller
 from tenants.models import Scope
 
@@ -41,7 +41,9 @@ class ExecutionControlView(ApiView):
                 receipt = ledger.pause(**covered, **whose, reason=reason, duration=duration)
             else:
                 receipt = ledger.resume(**covered, **whose)
-            self.record(verb, scope_of(**covered), tenant=covered["tenant"], reason=reason, done=1)
+            if receipt.changed:
+                what = Pause(**covered).covers
+                self.record(verb, what, tenant=covered["tenant"], reason=reason, done=1)
         return Response(shown(receipt, self.caller))
 
     def covered(self, asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import getpass
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -12,10 +11,13 @@ from django.db import transaction
 
 from scheduling import audit, ledger
 from scheduling.ledger import Receipt
-from scheduling.ledger.control import scope_of
+from scheduling.models import Pause
 from scheduling.options import REASON_LENGTH_MAX, faults
 from scheduling.payload import clean_text
 from tenants.management.plain import TellingCommand, Wrong, duration, tenant_called, truth
+
+TOLD = ("paused", "scope", "reason", "by", "since", "expires_at", "in_flight")
+"""Of a receipt, as JSON."""
 
 
 class Command(TellingCommand):
@@ -46,16 +48,17 @@ class Command(TellingCommand):
                 receipt = ledger.pause(**scope, reason=reason, by=who(), duration=lasting)
             else:
                 receipt = ledger.resume(**scope, by=who())
-            audit.record(
-                audit.Actor(who(), audit.Via.COMMAND),
-                "pause" if options["paused"] else "resume",
-                scope_of(**scope),
-                tenant=scope["tenant"],
-                reason=reason,
-                done=1,
-            )
+            if receipt.changed:
+                audit.record(
+                    audit.Actor(who(), audit.Via.COMMAND),
+                    "pause" if options["paused"] else "resume",
+                    Pause(**scope).covers,
+                    tenant=scope["tenant"],
+                    reason=reason,
+                    done=1,
+                )
         if options["json"]:
-            self.tell_as_json(asdict(receipt))
+            self.tell_as_json({member: getattr(receipt, member) for member in TOLD})
         else:
             self.stdout.write(described(receipt))
 
@@ -79,14 +82,20 @@ def who() -> str:
 
 def described(receipt: Receipt) -> str:
     """What, since when, until when, by whom, why, and what still runs."""
-    verb = "paused" if receipt.paused else "not paused"
     lines = [
-        f"{receipt.scope}: {verb} since {utc(receipt.since)}, by {receipt.by}",
+        f"{receipt.scope}: {stands(receipt)}",
         f"until: {utc(receipt.expires_at)}" if receipt.expires_at else "",
         f"reason: {receipt.reason}" if receipt.reason else "",
         f"in flight: {receipt.in_flight}" + (", which finish" if receipt.in_flight else ""),
     ]
     return "\n".join(filter(None, lines))
+
+
+def stands(receipt: Receipt) -> str:
+    if not receipt.paused and not receipt.changed:
+        return "was not paused"
+    verb = "paused" if receipt.paused else "not paused"
+    return f"{verb} since {utc(receipt.since)}, by {receipt.by}"
 
 
 def utc(instant: datetime) -> str:
