@@ -114,7 +114,7 @@ lock: $(TO_DEVELOP) ## Pin pyproject's dependencies again; ARGS=--upgrade takes 
 	$(LOCK) --python-version 3.11 --group build --constraint requirements-dev.txt --output-file requirements-build.txt
 	$(LOCK) --python-version 3.11 --group docs --output-file requirements-docs.txt
 
-clean: ## Remove environments and caches; DATA_DIR stays
+clean: ## Remove environments, caches, dist/ and the site of the docs; DATA_DIR stays
 	rm -rf .venv .venv-* dist htmlcov $(SITE) .coverage*
 	rm -rf .hypothesis .import_linter_cache .mutants .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -not -path './data/*' -prune -exec rm -rf {} +
