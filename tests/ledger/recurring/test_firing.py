@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from scheduling import ledger
 from scheduling.builtin.demo import echo
 from scheduling.context import Context
+from scheduling.ids import uuid7
 from scheduling.ledger import wake
 from scheduling.ledger.recurring.rule import share_of
 from scheduling.models import RecurringTask, Schedule, Task, Tick
@@ -182,6 +183,26 @@ def test_what_the_database_refuses_disables_its_row_and_no_other(
     assert again(bad).version == 2
     assert "one by one" in caplog.text
     Tick.objects.filter(recurring=bad).delete()
+
+
+def test_what_waits_and_is_refused_by_the_database_disables_its_row_and_no_other(
+    tenant_a: Tenant,
+) -> None:
+    bad, good = (recurring(tenant_a, name=name, overlap="buffer_one") for name in ("bad", "good"))
+    fire(at(60))
+    fire(at(120))
+    there_already = Tick.objects.create(
+        recurring=bad, at=at(120), origin="backfill", outcome="fired", decided_at=at(120),
+        task_id=uuid7(),
+    )  # which no run of the program leaves behind  # fmt: skip
+    work_off(at(121))
+
+    assert fire(at(122)) == 1
+
+    assert told(good) == [("12:01", "fired"), ("12:02", "fired")]
+    assert "refuses" in again(bad).disabled_reason
+    assert told(bad, origin="rule") == [("12:01", "fired"), ("12:02", "missed")]
+    there_already.delete()
 
 
 def test_of_more_than_fit_into_a_batch_those_in_time_come_before_those_that_lay_still(
