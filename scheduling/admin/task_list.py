@@ -158,4 +158,4 @@ class OperatedAdmin(ReadOnlyAdmin[Task]):
 
     @admin.display(description="attempts")
     def attempted(self, task: Task) -> str:
-        return f"{task.attempts} / {task.max_attempts}"
+        return f"{task.attempt} / {task.max_attempts}"

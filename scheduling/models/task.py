@@ -151,6 +151,11 @@ class Task(models.Model):
     def is_terminal(self) -> bool:
         return TaskState(self.state).is_terminal
 
+    @property
+    def attempt(self) -> int:
+        """The attempt that runs, or else how many have been charged; 0 before the first."""
+        return self.attempts + (self.state == TaskState.RUNNING)
+
     def phase(self, now: datetime) -> str:
         """The state as people say it: a queued task is "scheduled", "retrying" or plainly "queued"."""
         if self.state != TaskState.QUEUED:

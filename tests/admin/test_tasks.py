@@ -38,6 +38,17 @@ def test_the_newest_task_comes_first(operator: Client, tenant_a: Tenant) -> None
     assert listed(operator) == strings([*reversed(ids)])
 
 
+def test_an_attempt_that_runs_is_counted_as_the_api_counts_it(
+    operator: Client, tenant_a: Tenant
+) -> None:
+    put(tenant_a, max_attempts=7)
+    assert " 0 / 7 " in text_of(operator.get(TASKS))
+    claims = take(1)
+    assert " 1 / 7 " in text_of(operator.get(TASKS))
+    say(claims, failing(retry_in=timedelta(0)))
+    assert " 1 / 7 " in text_of(operator.get(TASKS))
+
+
 def test_the_list_is_never_counted_and_loads_no_blobs(
     operator: Client, tenant_a: Tenant, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:

@@ -19,7 +19,7 @@ def summary(task: Task, *, caller: Caller, now: datetime) -> dict[str, Any]:
         "phase": task.phase(now),
         "priority": task.priority,
         "due_at": instant(due(task)),
-        "attempt": attempt(task),
+        "attempt": task.attempt,
         "max_attempts": task.max_attempts,
         "generation": task.generation,
         "created_at": instant(task.created_at),
@@ -80,11 +80,6 @@ def progress(task: Task) -> Any:
     """How far a running task says it has come. Whatever somebody wrote there by hand is told as it stands."""
     lease = getattr(task, "lease", None)
     return lease.progress if lease else None
-
-
-def attempt(task: Task) -> int:
-    """The attempt that runs, or else how many have been charged; 0 before the first."""
-    return task.attempts + (task.state == TaskState.RUNNING)
 
 
 def error(task: Task) -> Any:
