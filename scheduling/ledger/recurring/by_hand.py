@@ -54,11 +54,17 @@ def run_now(
         if limits:
             raise limits[row.tenant_id]
         tick.save()
-        save_standing([row])
+        _came(row, tick.at)
         assert tick.task_id is not None  # nosec B101  # for the type checker
         if beside:
             beside(tick.task_id)
     return tick.task_id
+
+
+def _came(row: RecurringTask, at: datetime) -> None:
+    """The last tick of a row is the last one there is, whoever wanted it."""
+    row.last_at = max(at, row.last_at or at)
+    save_standing([row])
 
 
 def _cancel_others(recurring_id: UUID, now: datetime) -> None:
@@ -109,6 +115,8 @@ def backfill(
             Tick(recurring=row, at=at, origin=Origin.BACKFILL, decided_at=now, look_at=now)
             for at in missing
         )
+        if missing:
+            _came(row, missing[-1])
         wake.after_commit(wake.TICK)
         if beside:
             beside(missing)

@@ -92,7 +92,7 @@ def plan(row: RecurringTask, look: Look) -> Plan:
         reached = due.at
     move_to(row, reached)
     if made.ticks:
-        row.last_at = reached
+        row.last_at = max(reached, row.last_at or reached)  # by hand it may have run since
     made.ticks = list(_fold(made.ticks))
     return made
 

@@ -27,6 +27,21 @@ def test_an_extra_run_is_accounted_for_and_shifts_no_tick(tenant_a: Tenant) -> N
     assert again(row).next_at == at(120)
 
 
+def test_the_last_tick_is_the_last_there_is_whoever_wanted_it(tenant_a: Tenant) -> None:
+    row = recurring(tenant_a, overlap="allow")
+    assert again(row).last_at is None
+    ledger.backfill(row.pk, at(-120), at(-60), now=at(1))
+    assert again(row).last_at == at(-60)
+    ledger.run_now(row.pk, now=at(62))
+    fire(at(63))
+    assert told(row, origin="rule") == [("12:01", "fired")]
+    assert again(row).last_at == at(62)
+    fire(at(120))
+    assert again(row).last_at == at(120)
+    ledger.backfill(row.pk, at(-180), at(-180), now=at(121))
+    assert again(row).last_at == at(120)
+
+
 def test_three_extra_runs_in_one_instant_are_three(tenant_a: Tenant) -> None:
     row, other = (recurring(tenant_a, name=name, overlap="allow") for name in ("row", "other"))
     ledger.run_now(other.pk, now=at(60))
