@@ -1,5 +1,6 @@
 """Every kind of problem, in the form of RFC 9457; and no 5xx but for trouble of our own."""
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -328,3 +329,11 @@ def test_every_error_a_client_can_cause_is_in_the_table() -> None:
 )
 def test_waits_are_whole_seconds_and_never_too_short(delay: float, seconds: int) -> None:
     assert whole_seconds(timedelta(seconds=delay)) == seconds
+
+
+def test_every_answer_is_one_compact_line(api_a: Api) -> None:
+    """Of whatever made it: an address that is none never comes to REST framework."""
+    for answer in (api_a.get("/v1/limits"), api_a.get("/v1/nowhere"), api_a.get("/v1/tasks/none")):
+        text = answer.content.decode()
+        compact = json.dumps(answer.json(), separators=(",", ":"), ensure_ascii=False)
+        assert text == f"{compact}\n"

@@ -62,6 +62,11 @@ class Json(JSONRenderer):
     compact = True
     strict = True
 
+    def render(self, *args: Any, **kwargs: Any) -> Any:
+        """With an end of line, as a terminal has it."""
+        text = super().render(*args, **kwargs)
+        return text + b"\n" if text else text
+
 
 class JsonView(APIView):
     """A view that anybody may ask, and that answers in JSON.

@@ -3,6 +3,7 @@
 `problem_of` is the one table from exceptions to problems. A new error gets its row there and nowhere else.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import singledispatch
@@ -11,7 +12,7 @@ from typing import Any
 
 from django.core.exceptions import BadRequest, DisallowedHost, SuspiciousOperation
 from django.db import InterfaceError, InternalError, OperationalError
-from django.http import Http404, HttpRequest, JsonResponse, UnreadablePostError
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.utils.encoding import escape_uri_path
 from django.utils.log import log_response
 from rest_framework import exceptions as drf
@@ -75,10 +76,11 @@ def handler(error: Exception, context: Mapping[str, Any]) -> Response:
     return answer
 
 
-def response(problem: Problem, request: HttpRequest) -> JsonResponse:
-    """The same, outside of REST framework."""
-    answer = JsonResponse(
-        problem.members(request.path),
+def response(problem: Problem, request: HttpRequest) -> HttpResponse:
+    """The same, to the letter, outside of REST framework."""
+    members = problem.members(request.path)
+    answer = HttpResponse(
+        json.dumps(members, ensure_ascii=False, separators=(",", ":")) + "\n",
         status=problem.kind.status,
         headers=dict(problem.headers),
         content_type=MEDIA_TYPE,
