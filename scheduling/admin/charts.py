@@ -57,8 +57,7 @@ def of(slots: Sequence[Slot], period: Period) -> list[Chart]:
     span = "hour" if period is Period.HOUR else "day"
     succeeded = sum(slot.succeeded for slot in slots)
     failed = sum(slot.failed for slot in slots)
-    waits = [slot.mean_wait for slot in slots if slot.mean_wait is not None]
-    longest = lasting(max(waits)) if waits else "none"
+    mean = sum(slots[1:], slots[0]).mean_wait
     return [
         _chart(
             "Throughput",
@@ -82,7 +81,7 @@ def of(slots: Sequence[Slot], period: Period) -> list[Chart]:
             (("waited", "due to claimed", _wait_seconds),),
             slots,
             _as_duration,
-            f"longest in the last {span}: {longest}",
+            f"{lasting(mean) if mean else 'none'} in the last {span}",
         ),
     ]
 

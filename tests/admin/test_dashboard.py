@@ -7,10 +7,10 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from scheduling import clock, ledger
-from scheduling.admin import dashboard
+from scheduling.admin import charts, dashboard
 from scheduling.admin.figures import Concern, Dashboard, Row
 from scheduling.admin.notices import notices
-from scheduling.admin.series import Period
+from scheduling.admin.series import Period, Slot
 from scheduling.ledger.values import Succeed
 from scheduling.models import Lease, RecurringTask
 from tenants.models import Tenant
@@ -303,7 +303,18 @@ def test_the_live_part_is_as_open_as_its_page(sign_in: SignIn, tenant_a: Tenant)
     assert (stranger.status_code, stranger["HX-Refresh"]) == (204, "true")
 
 
+def test_the_mean_wait_is_that_of_all_attempts_and_the_peak_that_of_a_minute() -> None:
+    start = clock.now()
+    slots = [
+        Slot(start, ended=3, wait_seconds=30),
+        Slot(start + timedelta(minutes=1), ended=1, wait_seconds=50),
+    ]
+    chart = charts.of(slots, Period.HOUR)[-1]
+    assert (chart.told, chart.peak) == ("20 s in the last hour", "50 s")
+    assert charts.of([Slot(start)], Period.DAY)[-1].told == "none in the last day"
+
+
 def test_who_may_not_see_the_audit_is_shown_none(sign_in: SignIn, operator: Client) -> None:
     operator.post("/admin/scheduling/pause/add/", {"reason": "fire drill", "confirmed": "1"})
-    assert "Operators" in text_of(operator.get("/admin/"))
-    assert "Operators" not in text_of(sign_in("view_task").get("/admin/"))
+    assert "Done by hand" in text_of(operator.get("/admin/"))
+    assert "Done by hand" not in text_of(sign_in("view_task").get("/admin/"))

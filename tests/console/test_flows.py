@@ -67,6 +67,18 @@ def test_tabs_buttons_and_names_of_rows_are_not_underlined_whatever_the_stock_ad
     expect(operator.locator(".notices a").first).to_have_css("text-decoration-line", "underline")
 
 
+def test_charts_beside_each_other_stand_on_one_line(viewer: Page, night: None) -> None:
+    """Also when the caption of one of them takes two."""
+    viewer.set_viewport_size({"width": 1285, "height": 800})
+    viewer.goto("/admin/")
+    peak = viewer.locator(".chart .peak").last
+    peak.evaluate("peak => { peak.textContent = 'peak ' + 'very '.repeat(12) + 'high' }")
+    plots = viewer.locator(".chart .plot")
+    grounds = plots.evaluate_all("all => all.map((one) => one.getBoundingClientRect().bottom)")
+    assert len(grounds) == 3
+    assert len(set(grounds)) == 1
+
+
 def test_groups_of_dead_letters_are_as_wide_as_the_list_below(viewer: Page, night: None) -> None:
     viewer.goto("/admin/scheduling/deadletter/")
     widths = [
