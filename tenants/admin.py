@@ -71,7 +71,7 @@ class TenantAdmin(_TenantAdmin):
     def rate(self, tenant: Tenant) -> str | None:
         if tenant.rate_per_second is None:
             return None
-        return f"{tenant.rate_per_second:g}/s, burst {tenant.rate_burst:,}"
+        return f"{tenant.rate_per_second:,g}/s, burst {tenant.rate_burst:,}"
 
 
 class IssueForm(forms.Form):

@@ -21,6 +21,7 @@ from scheduling.admin import charts, dashboard, sign_in
 from scheduling.admin.notices import notices
 from scheduling.admin.rendering import of_the_console
 from scheduling.admin.series import Period
+from scheduling.admin.words import NOTHING
 from scheduling.models import (
     DeadLetter,
     Lane,
@@ -75,6 +76,7 @@ class Console(admin.AdminSite):
     index_title = "Dashboard"
     index_template = "admin/dashboard.html"
     site_url = None
+    empty_value_display = NOTHING
     enable_nav_sidebar = False
 
     def __init__(self, name: str) -> None:

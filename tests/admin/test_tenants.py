@@ -37,6 +37,15 @@ def test_the_list_shows_what_is_used_of_the_limits(
     assert "tenant-b Tenant B 1 0 of any number 0 of any number " in shown
 
 
+def test_figures_are_written_as_everywhere_in_the_console(
+    operator: Client, tenant_a: Tenant
+) -> None:
+    Tenant.objects.filter(pk=tenant_a.pk).update(rate_per_second=1000, rate_burst=2000)
+    shown = text_of(operator.get(TENANTS))
+    assert "1,000/s, burst 2,000 —" in shown
+    assert "1,000/s" in text_of(operator.get(f"{TENANTS}{tenant_a.pk}/change/"))
+
+
 def test_who_may_not_see_tasks_is_shown_the_limits_alone(sign_in: SignIn, tenant_a: Tenant) -> None:
     put(tenant_a)
     assert "tenant-a Tenant A 1 100 10,000 " in text_of(sign_in("view_tenant").get(TENANTS))
