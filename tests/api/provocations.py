@@ -80,6 +80,11 @@ def paused(stage: Stage, call: Call) -> Exchange:
     return stage.send(Call("controlExecution", body=body))
 
 
+def resumed(stage: Stage, call: Call) -> Exchange:
+    paused(stage, call)
+    return stage.send(call.but(body={"paused": False, "queue": "mail"}))
+
+
 def while_paused(stage: Stage, call: Call) -> Exchange:
     paused(stage, call)
     return stage.send(call.but(query={"queue": "mail"}))
@@ -197,7 +202,7 @@ TABLE: Mapping[str, Mapping[Outcome, Provocation]] = {
         **WITH_A_BODY,
         Kind.WRONG_TENANT: for_another_tenant,
         (200, "pause"): paused,
-        (200, "resume"): lambda stage, call: stage.send(call.but(body={"paused": False})),
+        (200, "resume"): resumed,
     },
     "redriveDeadLetters": {**SWEPT, **ADMITTED},
     "discardDeadLetters": SWEPT,
