@@ -4,15 +4,15 @@ that the other side decides."""
 import re
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 
 import httpx
 
 from scheduling import payload
 from scheduling.builtin.addresses import resolve
+from scheduling.builtin.answer import Answer, DeliveryFailed
 from scheduling.builtin.line import Line, interruptibly
-from scheduling.errors import PermanentFailure, RentrollError
+from scheduling.errors import PermanentFailure
 
 TIMEOUT = httpx.Timeout(15, connect=5)
 """Seconds, for each step. The timeout of the task is what bounds the whole."""
@@ -22,20 +22,6 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 PORT_MAX = 65_535
 HOST = re.compile(r"[a-z0-9._-]{1,253}|[0-9a-f:.]+", re.ASCII)
 """A name or an IPv4 address, or an IPv6 address; the parser lets more through."""
-
-
-class DeliveryFailed(RentrollError):
-    """The request got no answer, or one that says to try again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What came back. The body is text that can be stored, cut where it was too long."""
-
-    status: int
-    retry_after: str | None
-    body: str
-    is_truncated: bool
 
 
 def send(

@@ -8,8 +8,8 @@ from http import HTTPMethod, HTTPStatus
 from typing import Any
 
 from scheduling import __version__, clock, payload, retry
-from scheduling.builtin import delivery, signing
-from scheduling.builtin.delivery import Answer, DeliveryFailed
+from scheduling.builtin import signing
+from scheduling.builtin.answer import Answer, DeliveryFailed
 from scheduling.compat import task
 from scheduling.context import Context
 from scheduling.errors import PermanentFailure, RetryAfter
@@ -46,6 +46,9 @@ def request(
     408, 425, 429, 5xx and no answer are retried, at the time a `Retry-After` of 429 and 503 names; every other
     answer, redirects among them, is a failure for good. `webhook-id` is the same in all attempts.
     """
+    # Here, for every program knows this task, and most need no client for HTTP, which takes long to load.
+    from scheduling.builtin import delivery
+
     content = None if body is None else payload.encode(body).encode()
     sent = checked(headers or {}) | identity(context, content or b"")
     if content is not None:

@@ -18,7 +18,7 @@ from pytest_django import Settings
 from scheduling import __version__, payload
 from scheduling.builtin import addresses, delivery
 from scheduling.builtin.addresses import AddressRefused
-from scheduling.builtin.delivery import DeliveryFailed
+from scheduling.builtin.answer import DeliveryFailed
 from scheduling.builtin.http import delay_of
 from scheduling.builtin.signing import secret_of
 from scheduling.errors import PermanentFailure, RetryAfter
