@@ -29,6 +29,8 @@ class Claiming:
         self._slots = slots
         self._watch = watch
         self._run_times: deque[float] = deque(maxlen=appetite.SAMPLES)
+        self._claim_times: deque[float] = deque(maxlen=appetite.CLAIM_TIMES)
+        self._horizon = appetite.HORIZON
         self._was_filled = False
         self._in_slots = 0
         """Claims given to slots that are not free of them again: waiting, running, zombies."""
@@ -78,7 +80,8 @@ class Claiming:
         return room > 0 and room >= self._slots.waiting()
 
     def _room(self) -> int:
-        ahead = appetite.ahead(self._run_times, self._slots.moving(appetite.HORIZON))
+        moving = self._slots.moving(appetite.HORIZON)
+        ahead = appetite.ahead(self._run_times, moving, self._horizon)
         return min(self._slots.count + ahead - self._in_slots, self._hand.room())
 
     def _claim(self, room: int, now: float) -> None:
@@ -89,6 +92,8 @@ class Claiming:
             lease=self._lease,
             expects_few=not self._was_filled,
         )
+        self._claim_times.append(clock.monotonic() - now)
+        self._horizon = appetite.horizon(self._claim_times)
         self._was_filled = len(got.claims) == room
         if got.contended:
             self._looks_at = now + CONTENDED_WAIT

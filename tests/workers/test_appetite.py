@@ -2,7 +2,17 @@
 
 import pytest
 
-from scheduling.workers.appetite import FEWEST_SAMPLES, HORIZON, MOST_AHEAD, SAMPLES, ahead
+from scheduling.workers.appetite import (
+    CLAIM_TIMES,
+    CLAIMS_WITHIN,
+    FEWEST_SAMPLES,
+    HORIZON,
+    HORIZON_LEAST,
+    MOST_AHEAD,
+    SAMPLES,
+    ahead,
+    horizon,
+)
 
 LITTLE = 20e-6
 ENOUGH = FEWEST_SAMPLES
@@ -36,3 +46,19 @@ def test_long_tasks_are_never_claimed_ahead(seconds: float) -> None:
 def test_slots_stuck_in_long_tasks_do_not_count() -> None:
     assert ahead([HORIZON] * ENOUGH, 0) == 0
     assert ahead([HORIZON] * ENOUGH, 3) == 3
+
+
+def test_the_longer_claims_take_the_more_work_is_held_within_bounds() -> None:
+    assert horizon([]) == HORIZON
+    assert horizon([0.002] * CLAIM_TIMES) == CLAIMS_WITHIN * 0.002
+    assert horizon([0.0] * CLAIM_TIMES) == HORIZON_LEAST
+    assert horizon([1.0] * CLAIM_TIMES) == HORIZON
+
+
+def test_a_claim_that_took_long_for_once_changes_nothing() -> None:
+    assert horizon([0.002] * (CLAIM_TIMES - 1) + [5.0]) == horizon([0.002] * CLAIM_TIMES)
+
+
+def test_half_as_long_a_horizon_is_half_as_much_ahead() -> None:
+    tasks = [HORIZON / 10] * ENOUGH
+    assert ahead(tasks, 8, HORIZON / 2) == ahead(tasks, 8) // 2 == 40

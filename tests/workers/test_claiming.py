@@ -1,5 +1,6 @@
 """How much is claimed, and when."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -29,6 +30,7 @@ class Kitchen:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, ready: int) -> None:
         self.ready = ready
         self.contended = False
+        self.takes_long: Callable[[], None] = lambda: None
         self.limits: list[int] = []
         board = Board(PLACES)  # what was run is not settled here, and keeps its places
         self.hand = Hand(board)
@@ -40,6 +42,7 @@ class Kitchen:
 
     def claim(self, worker: Any, *, limit: int, **options: Any) -> ledger.Claims:
         self.limits.append(limit)
+        self.takes_long()
         got = min(limit, self.ready)
         self.ready -= got
         return ledger.Claims([a_claim() for _ in range(got)], contended=self.contended)
@@ -70,6 +73,20 @@ def test_short_tasks_are_claimed_ahead(monkeypatch: pytest.MonkeyPatch, moved_cl
     kitchen.claiming.run()
 
     assert kitchen.limits == [SLOTS, SLOTS + appetite.MOST_AHEAD]
+
+
+@pytest.mark.parametrize(("claim_takes", "held"), [(0.0, 0.004), (2**-9, 2**-7), (0.1, 0.010)])
+def test_as_much_is_claimed_ahead_as_is_run_while_the_ledger_is_asked_again(
+    claim_takes: float, held: float, monkeypatch: pytest.MonkeyPatch, moved_clock: Clock
+) -> None:
+    kitchen = Kitchen(monkeypatch, ready=1000)
+    kitchen.takes_long = lambda: moved_clock.pass_(claim_takes)
+    kitchen.claiming.run()
+    kitchen.run_all(seconds=2**-10)
+
+    kitchen.claiming.run()
+
+    assert kitchen.limits == [SLOTS, SLOTS + int(SLOTS * held / 2**-10)]
 
 
 def test_no_more_is_claimed_while_most_of_it_waits(
