@@ -124,12 +124,13 @@ def finished(first: int, count: int) -> None:
 
 
 def complete() -> None:
-    """Counters and the planner's statistics."""
+    """Counters and the planner's statistics; what was loaded is on disk, and nobody is busy bringing it there."""
     with connection.cursor() as cursor:
         cursor.execute(INTAKES)
         cursor.execute(OUTFLOWS)
         if connection.vendor == "postgresql":
             cursor.execute("VACUUM ANALYZE")
+            cursor.execute("CHECKPOINT")
         else:
             cursor.execute("ANALYZE")
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
