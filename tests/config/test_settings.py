@@ -65,6 +65,23 @@ def test_where_in_the_code_that_was_noticed_is_said_to_who_asks(tmp_path: Path) 
     assert refused.startswith("Traceback")
 
 
+def test_garbage_is_looked_for_again_once_everything_is_loaded(tmp_path: Path) -> None:
+    asked = subprocess.run(
+        [
+            sys.executable,
+            "manage.py",
+            "shell",
+            "-c",
+            "import gc; print('collects', gc.isenabled())",
+        ],
+        env={"DATA_DIR": str(tmp_path), "DEBUG": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "collects True" in asked.stdout
+
+
 def manage_py(*words: str, **environment: str) -> str:
     """What it says when it fails."""
     failed = subprocess.run(
