@@ -38,8 +38,7 @@ def reap(
             [_token(lease) for lease in leases], [lease.expires_at for lease in leases]
         )
         ended = [leases[place] for place in places]
-        charged = [lease for lease in ended if lease.task_id not in uncharged]
-        lost = _losses(db, charged, note)
+        lost = _losses(db, ended, uncharged, note)
         return end(
             db,
             [(lease, lost.get(lease.task_id, Release())) for lease in ended],
@@ -47,10 +46,19 @@ def reap(
         )
 
 
-def _losses(db: Dialect, leases: Sequence[HeldLease], note: str) -> dict[UUID, Verdict]:
-    """Each with the backoff of its own attempt."""
+def _losses(
+    db: Dialect, leases: Sequence[HeldLease], uncharged: Collection[UUID], note: str
+) -> dict[UUID, Verdict]:
+    """Each with the backoff of its own attempt.
+
+    All are read, for reading locks: those that are not charged would be locked later, out of order.
+    """
     standings = db.standings([lease.task_id for lease in leases])
-    return {task_id: _loss(task.attempts + 1, note) for task_id, task in standings.items()}
+    return {
+        task_id: _loss(task.attempts + 1, note)
+        for task_id, task in standings.items()
+        if task_id not in uncharged
+    }
 
 
 def _loss(attempt: int, note: str) -> Lose:

@@ -5,10 +5,11 @@ goes through its rows is the planner's choice, so both choices are tried: in the
 table that has grown, and in the order of the table, as on a small one.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import timedelta
 from functools import partial
+from uuid import UUID
 
 import pytest
 from django.db import connection
@@ -56,9 +57,9 @@ def claims(tenant_a: Tenant) -> tuple[Claim, Claim, Claim]:
     return low, middle, high
 
 
-def reap(claims: Sequence[Claim]) -> object:
+def reap(claims: Sequence[Claim], *, uncharged: Collection[UUID] = ()) -> object:
     held = {lease.task_id: lease for lease in ledger.held_leases()}
-    return ledger.reap([held[claim.task_id] for claim in claims])
+    return ledger.reap([held[claim.task_id] for claim in claims], uncharged=uncharged)
 
 
 def cancel(claims: Sequence[Claim]) -> object:
@@ -109,3 +110,19 @@ def test_a_cancellation_and_a_settlement_of_mixed_verdicts_do_not_block_each_oth
     one.result()
     two.result()
     assert Task.objects.filter(state=TaskState.SUCCEEDED).count() == 2
+
+
+def test_a_cancellation_and_a_reaping_that_charges_some_do_not_block_each_other(
+    claims: tuple[Claim, Claim, Claim], sessions: Sessions
+) -> None:
+    low, middle, high = claims
+    first, second, holder = sessions
+    uncharged = {low.task_id, middle.task_id}
+    with holder.transaction():
+        holder.do(partial(cancel, [low]))
+        one = first.start_and_wait_for_a_lock(partial(reap, claims, uncharged=uncharged))
+        two = second.start(partial(cancel, [middle, high]))
+        second.wait_for_a_lock_or(two)
+    one.result()
+    two.result()
+    assert not ledger.held_leases()
