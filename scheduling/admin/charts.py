@@ -81,7 +81,7 @@ def of(slots: Sequence[Slot], period: Period) -> list[Chart]:
             (("waited", "due to claimed", _wait_seconds),),
             slots,
             _as_duration,
-            f"{lasting(mean) if mean else 'none'} in the last {span}",
+            f"{'none' if mean is None else lasting(mean)} in the last {span}",
         ),
     ]
 

@@ -11,6 +11,7 @@ from collections.abc import Collection
 HORIZON = 0.010
 """Seconds of work to hold beyond what is running, at most."""
 HORIZON_LEAST = 0.004
+"""Seconds, however short claims are."""
 CLAIM_TIMES = 15
 """As many of the latest claims are worth looking at."""
 CLAIMS_WITHIN = 4

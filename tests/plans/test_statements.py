@@ -170,8 +170,7 @@ def test_the_tour_meets_no_statement_without_a_name(recorder: tour.Recorder) -> 
 
 @pytest.mark.parametrize("name", sorted(statements()))
 def test_it_uses_its_indexes_and_reads_no_large_table(name: str, recorder: tour.Recorder) -> None:
-    known_as = tour.without_limits(statements()[name])
-    sent, values = recorder.texts[known_as], recorder.dialects[known_as]
+    sent, values = recorder.dialects[tour.without_limits(statements()[name])]
     for plan in [*plans_of(sent, values), *plans_kept(sent)]:
         assert name in READS_ALL or scanned(plan, LARGE) == [], plan
         for index in INDEXES[name]:

@@ -24,9 +24,8 @@ UNLUCKY = Failure("ValueError", "no luck")
 class Recorder:
     """What was sent to the database, and with which values: each statement as it was sent first."""
 
-    dialects: dict[str, Any] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
-    """By what a statement of the dialect is without its limits: what was sent."""
+    dialects: dict[str, tuple[str, Any]] = field(default_factory=dict)
+    """By what the statement is without its limits."""
     orm: dict[str, Any] = field(default_factory=dict)
 
     @contextmanager
@@ -47,9 +46,8 @@ class Recorder:
     def _wrap(self, run: Callable[..., Any], *, many: bool) -> Callable[..., Any]:
         def note_and_run(db: Any, statement: str, values: Any = ()) -> Any:
             if values or not many:
-                known_as = without_limits(statement)
-                self.texts.setdefault(known_as, statement)
-                self.dialects.setdefault(known_as, values[0] if many else values)
+                sent = statement, values[0] if many else values
+                self.dialects.setdefault(without_limits(statement), sent)
             return run(db, statement, values)
 
         return note_and_run
