@@ -18,8 +18,8 @@ from scheduling import clock
 
 REST = 1.0
 """Seconds for which nobody waits who would be no more patient than one who has just waited in vain."""
-A_MOMENT = 0.01
-"""Seconds in which a waiter that gave up lets go of what it got too late."""
+A_MOMENT = 0.05
+"""Seconds in which one who gets on with it lets others in, also on a machine with much to do."""
 
 
 class GateTimeout(Exception):
@@ -50,18 +50,28 @@ class WriteGate:
     def enter(self, who: object, timeout: float) -> None:
         """Wait for a turn, for `timeout` seconds at most, and be the holder. Raises GateTimeout.
 
-        Without waiting when somebody no less patient has just waited in vain, and nobody was let in since: of
-        a crowd that finds the holder stuck, a few wait and the others know.
+        At once when somebody no less patient has just waited in vain, and nobody was let in since: of a crowd
+        that finds the holder stuck, a few wait and the others know.
         """
         if timeout <= self._in_vain and clock.monotonic() < self._rests_until:
-            self._enter(who, 0.0)
-        else:
-            try:
-                self._enter(who, timeout)
-            except GateTimeout:
-                self._in_vain, self._rests_until = timeout, clock.monotonic() + REST
-                raise
+            if not self._goes_on():
+                raise GateTimeout(self.path)
+            self._rests_until = 0.0
+        try:
+            self._enter(who, timeout)
+        except GateTimeout:
+            self._in_vain, self._rests_until = timeout, clock.monotonic() + REST
+            raise
         self._rests_until = 0.0
+
+    def _goes_on(self) -> bool:
+        """Whether what was waited for in vain can be had by now: of a process, or of a thread of this one."""
+        if late := self._late:
+            if goes_on := late.is_gone(A_MOMENT):
+                self._late = None
+        elif goes_on := self._turn.acquire(timeout=A_MOMENT):
+            self._turn.release()
+        return goes_on
 
     def _enter(self, who: object, timeout: float) -> None:
         if not self._turn.acquire(timeout=timeout):
@@ -99,21 +109,7 @@ class WriteGate:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if timeout:
-                self._wait_for_file(self._file, timeout)
-            elif not self._is_free_behind_the_late(self._file):
-                raise GateTimeout(self.path) from None
-
-    def _is_free_behind_the_late(self, file: int) -> bool:
-        """Whether nobody stood in the way but this process's own waiter, on its way out."""
-        if self._late is None or not self._late.is_gone(A_MOMENT):
-            return False
-        self._late = None
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+            self._wait_for_file(self._file, timeout)
 
     def _wait_for_file(self, file: int, timeout: float) -> None:
         """`flock` knows no timeout, so a thread waits for it, and this one for that thread."""

@@ -143,6 +143,54 @@ def test_of_a_crowd_that_finds_the_holder_stuck_one_waits_and_the_others_know(
     assert waits.count(SHORT) == 2, "nobody remembered that one was let in"
 
 
+def test_who_comes_once_the_stuck_holder_went_on_waits_for_whoever_is_inside_by_then(
+    keepers: tuple[Keeper, Keeper], gate: WriteGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within the time in which nobody waits for one that is stuck."""
+    was_stuck, other = keepers
+    monkeypatch.setattr(module, "REST", LONG)
+    was_stuck.ask("enter 30")
+    with pytest.raises(GateTimeout):
+        gate.enter(gate, SHORT)
+    was_stuck.ask("leave")
+    until(lambda: not is_open_here(gate.path), what="for the one that gave up to let go")
+    other.ask("enter 30")
+    wait_for_file = WriteGate._wait_for_file
+
+    def wait(self: WriteGate, file: int, timeout: float) -> None:
+        assert timeout == SHORT
+        other.ask("leave")
+        wait_for_file(self, file, LONG)
+
+    monkeypatch.setattr(WriteGate, "_wait_for_file", wait)
+    gate.enter(gate, SHORT)
+    assert other.ask("enter 0.1") == "timeout"
+    gate.leave(gate)
+
+
+def test_who_waited_in_vain_for_a_thread_of_the_same_process_waits_for_the_next_one(
+    gate: WriteGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "REST", LONG)
+    monkeypatch.setattr(module, "A_MOMENT", LONG)
+    waited = Event()
+
+    def wait_twice() -> None:
+        with pytest.raises(GateTimeout):
+            gate.enter("patient", SHORT)
+        waited.set()
+        gate.enter("patient", SHORT)
+
+    gate.enter("holder", LONG)
+    thread = Thread(target=wait_twice)
+    thread.start()
+    assert waited.wait(10)
+    gate.leave("holder")
+    thread.join()
+    assert gate.holder == "patient"
+    gate.leave("patient")
+
+
 def test_a_forked_child_is_not_inside_with_its_parent(keepers: tuple[Keeper, Keeper]) -> None:
     parent, other = keepers
     parent.ask("enter 30")
