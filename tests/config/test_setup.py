@@ -2,7 +2,10 @@
 
 import pytest
 from django.contrib.auth import authenticate
+from django.core import checks
+from django.core.checks.registry import registry
 from django.core.management import call_command
+from django.core.management.base import SystemCheckError
 from pytest_django.fixtures import Settings
 
 from config.setup import create_development_tenants
@@ -35,4 +38,18 @@ def test_a_ledger_that_has_tenants_is_left_alone(tenant_a: Tenant) -> None:
 def test_production_begins_empty(settings: Settings) -> None:
     settings.DEBUG = False
     call_command("bootstrap", verbosity=0)
+    assert not Tenant.objects.exists()
+
+
+def test_nothing_is_set_up_while_a_check_of_the_installation_fails(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def has_a_fault(**_: object) -> list[checks.Error]:
+        return [checks.Error("A fault.")]
+
+    settings.DEBUG = True
+    monkeypatch.setattr(registry, "registered_checks", set(registry.registered_checks))
+    registry.register(has_a_fault, "tests")
+    with pytest.raises(SystemCheckError, match="A fault"):
+        call_command("bootstrap", verbosity=0)
     assert not Tenant.objects.exists()

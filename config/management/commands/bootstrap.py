@@ -17,6 +17,8 @@ class Command(BaseCommand):
         " at once."
     )
 
+    requires_system_checks = []  # `migrate` makes them all, and those of the database, first
+
     def handle(self, *args: Any, **options: Any) -> None:
         verbosity = options["verbosity"]
         call_command("migrate", interactive=False, verbosity=verbosity, skip_checks=False)
