@@ -10,6 +10,8 @@ from django.core.exceptions import ImproperlyConfigured
 SECONDS_KEPT_OPEN = 600
 LEAST_CONNECT_SECONDS = 2
 """PostgreSQL's client takes less for as much."""
+PATIENCE = (0.001, 86_400)
+"""Seconds that one may wait for others, at least and at most. Of less PostgreSQL makes nothing: for ever, to it."""
 
 # A crashed client, or a handler that forgot its transaction, must not hold locks for ever; one that was
 # cut off from the network no longer than it takes to notice.

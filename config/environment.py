@@ -10,9 +10,11 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from scheduling import durations
-from scheduling.conf import DEFAULTS
+from scheduling.conf import DEFAULTS, bounds_of
 
 Setting: TypeAlias = bool | int | str | timedelta | Path | tuple[str, ...]
+Bounds: TypeAlias = tuple[float, float]
+"""The least and the most."""
 
 MAY_BE = {bool: "1 or 0", int: "a whole number", float: "a number"}
 FALSE = ("false", "off", "n", "no", "0", "")
@@ -21,12 +23,26 @@ FALSE = ("false", "off", "n", "no", "0", "")
 class Environment(environ.Env):  # type: ignore[misc]  # for want of stubs
     """What an operator has set. Raises ImproperlyConfigured, by its name, for what cannot be read as it should be."""
 
-    def get_value(self, var: str, cast: Any = None, **options: Any) -> Any:
+    def int(self, var: str, *, within: Bounds | None = None, **options: Any) -> Any:
+        return self.get_value(var, int, within=within, **options)
+
+    def float(self, var: str, *, within: Bounds | None = None, **options: Any) -> Any:
+        return self.get_value(var, float, within=within, **options)
+
+    def get_value(
+        self, var: str, cast: Any = None, *, within: Bounds | None = None, **options: Any
+    ) -> Any:
         try:
-            return super().get_value(var, cast, **options)
+            value = super().get_value(var, cast, **options)
+            if within and not within[0] <= value <= within[1]:
+                raise ValueError(value)
         except ValueError as error:
             said = self.ENVIRON[var]
-            raise ImproperlyConfigured(f"{var} is {said!r}; it may be {MAY_BE[cast]}.") from error
+            reach = f" from {within[0]} to {within[1]}" if within else ""
+            raise ImproperlyConfigured(
+                f"{var} is {said!r}; it may be {MAY_BE[cast]}{reach}."
+            ) from error
+        return value
 
     @classmethod
     def parse_value(cls, value: str, cast: Any) -> Any:
@@ -52,7 +68,7 @@ def read(env: Environment, name: str, default: Setting) -> Any:
         case bool():
             return env.bool(name)
         case int():
-            return env.int(name)
+            return env.int(name, within=bounds_of(name))
         case str():
             return env.str(name)
         case Path():

@@ -5,46 +5,28 @@ from pathlib import Path
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from config import databases, forks, settings, web_worker
+from config import databases, forks, settings, web_server
 
 bind = f"{settings.BIND}:{settings.PORT}"
 worker_class = "config.web_worker.WebWorker"
-workers = settings.env.int("WEB_CONCURRENCY", default=2)
-"""Web processes.
-
-Unit: processes.
-"""
-threads = settings.env.int("WEB_THREADS", default=4)
-"""Requests that each web process works on at once, and its connections to the database for them.
-
-Unit: requests.
-"""
+workers = web_server.CONCURRENCY
+threads = web_server.THREADS
 worker_connections = (
     settings.RENTROLL["WEB_WAITERS"] + 400
 )  # those of clients that wait, and of all others
-graceful_timeout = round(30 + web_worker.SECONDS_TO_LEAVE)
+graceful_timeout = round(30 + web_server.SECONDS_TO_LEAVE)
 """Seconds from SIGTERM on, of which it still takes requests in the first, and lets them end in the others."""
 preload_app = True
 control_socket_disable = True
 limit_request_line = 8190
 """Bytes: a list with every filter at its full length has to fit. It is the most that gunicorn allows."""
-accesslog = settings.env.str("ACCESS_LOG", default="") or None
-"""The file for a line per request. `-` is stdout.
-
-Value: path.
-"""
+accesslog = web_server.ACCESS_LOG
 # Without the query and the referrer, which are the callers' and may hold anything.
 access_log_format = '%(h)s %(t)s "%(m)s %(U)s %(H)s" %(s)s %(B)s %(L)s'
 
 # A worker's heartbeat is a file's timestamp; on a disk that is busy syncing it can come too late.
 if Path("/dev/shm").is_dir():  # noqa: S108  # nosec B108  # gunicorn makes a file of its own there
     worker_tmp_dir = "/dev/shm"  # noqa: S108  # nosec B108  # gunicorn makes a file of its own there
-
-WAIT_SECONDS = settings.env.float("WEB_WAIT_SECONDS", default=0.5)
-"""How long a request waits for what others hold in the ledger.
-
-Unit: seconds.
-"""
 
 
 def on_starting(_: object) -> None:
@@ -75,4 +57,4 @@ def keep_what_is_loaded() -> None:
 
 def post_fork(_: object, worker: object) -> None:
     """Have requests give up early on a ledger that others hold: their clients wait, and so do all behind them."""
-    databases.wait_no_longer_than(WAIT_SECONDS, connections.settings[DEFAULT_DB_ALIAS])
+    databases.wait_no_longer_than(web_server.WAIT_SECONDS, connections.settings[DEFAULT_DB_ALIAS])

@@ -38,7 +38,7 @@ BIND = env.str("BIND", default="127.0.0.1")
 Value: address.
 """
 
-PORT = env.int("PORT", default=8000)
+PORT = env.int("PORT", default=8000, within=(0, 65535))
 """The port that the web server listens on.
 
 Unit: port.
@@ -118,7 +118,7 @@ _ledger = env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'scheduler.db'
 Value: URL. Default: `scheduler.db` in `DATA_DIR`.
 """
 
-_wait_seconds = env.float("LEDGER_WAIT_SECONDS", default=10)
+_wait_seconds = env.float("LEDGER_WAIT_SECONDS", default=10, within=databases.PATIENCE)
 """How long workers and commands wait for what others hold in the ledger. For requests there is `WEB_WAIT_SECONDS`.
 
 Unit: seconds.

@@ -37,30 +37,18 @@ from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped
 from config import forks
 from config.places import Places
 from config.refusals import refuse_unread, turn_away
-from config.settings import env
+from config.web_server import (
+    SECONDS_IN_LINE,
+    SECONDS_TO_LEAVE,
+    SECONDS_TO_READ,
+    SECONDS_TO_SEND,
+)
 from scheduling import clock
 from scheduling.api.leaving import IS_LEAVING
 from scheduling.api.v1.waiting import LETS_WAIT, is_there
 
-SECONDS_TO_SEND = env.float("WEB_SECONDS_TO_SEND", default=20)
-"""How long a client has for the head and the body of a request together, from its first byte on.
-
-Unit: seconds.
-"""
-
-SECONDS_TO_READ = env.float("WEB_SECONDS_TO_READ", default=20)
-"""How long a client has to take any part of its answer. Who takes nothing for so long is not told the rest.
-
-Unit: seconds.
-"""
 PATIENCE_OF_WRITES = struct.pack("ll", int(SECONDS_TO_READ), int(SECONDS_TO_READ % 1 * 1_000_000))
-"""The same, as the kernel takes it: a timeval."""
-
-SECONDS_TO_LEAVE = env.float("WEB_SECONDS_TO_LEAVE", default=0)
-"""How long a web server that was told to stop still takes requests, for a balancer to notice that `/readyz` answers 503.
-
-Unit: seconds.
-"""
+"""SECONDS_TO_READ as the kernel takes it: a timeval."""
 
 SECONDS_TO_PART = 2.0
 """For a client to hang up once it has the last answer on its connection."""
@@ -71,13 +59,6 @@ READ_PAST = 64 * 1024
 LOOK = 0.5
 """Seconds between two looks at all clients."""
 
-SECONDS_IN_LINE = env.float("WEB_SECONDS_IN_LINE", default=0.5)
-"""How long the line for a thread may be long before requests about tasks are turned away.
-
-When nobody was quickly at its end for so long, there are too many.
-
-Unit: seconds.
-"""
 QUICKLY = 0.01
 """Seconds in line that a thread, free in a moment, explains."""
 BRIEFLY = 0.05

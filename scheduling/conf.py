@@ -160,6 +160,13 @@ class Settings:
     are believed. `*`: whoever connects. In a project of yours the first is a matter of its server."""
 
 
+MOST = 2_147_483_647
+"""What a column of a tenant's limits holds."""
+MOST_PER_SECOND = 1_000_000_000
+"""Beyond this a rate is no limit any more, and cannot be reckoned with."""
+BOUNDS = {"TENANT_RATE_PER_SECOND": (0, MOST_PER_SECOND), "TENANT_RATE_BURST": (1, MOST)}
+"""The least and the most, where they are others than those of all numbers."""
+
 DEFAULTS: Mapping[str, Any] = {one.name: one.default for one in fields(Settings)}
 
 
@@ -172,6 +179,7 @@ def conf() -> Settings:
     for name, value in given.items():
         require_known(name)
         require_type(name, value)
+        require_within_bounds(name, value)
     return Settings(**given)
 
 
@@ -197,6 +205,22 @@ def require_type(name: str, value: object) -> None:
         wanted = "Path" if isinstance(default, Path) else type(default).__name__
     if not fits:
         raise ImproperlyConfigured(f'{NAME}["{name}"] is {value!r}, and must be a {wanted}.')
+
+
+def require_within_bounds(name: str, value: object) -> None:
+    """Of a number."""
+    if type(value) is not int:
+        return
+    least, most = bounds_of(name)
+    if not least <= value <= most:
+        raise ImproperlyConfigured(
+            f'{NAME}["{name}"] is {value}, and must be a number from {least} to {most}.'
+        )
+
+
+def bounds_of(name: str) -> tuple[int, int]:
+    """The least and the most that a number may be."""
+    return BOUNDS.get(name, (0, MOST))
 
 
 def _read_anew(*, setting: str, **kwargs: Any) -> None:

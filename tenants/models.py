@@ -16,7 +16,7 @@ from django.db import DatabaseError, connections, models
 from django.db.models import F, Q
 
 from scheduling import clock
-from scheduling.conf import conf
+from scheduling.conf import MOST_PER_SECOND, conf
 from tenants.first_read import converted, rows
 from tenants.sign_in import SignInTries
 
@@ -29,9 +29,6 @@ __all__ = [
     "digest_of",
     "prefix_of",
 ]
-
-MOST_PER_SECOND = 1_000_000_000
-"""Beyond this a rate is no limit any more, and cannot be reckoned with."""
 
 USE_NOTED_EVERY = timedelta(minutes=1)
 TOLD_EVERY = 10.0

@@ -96,7 +96,7 @@ def settings_in(body: list[ast.stmt]) -> Iterator[Setting]:
                 case ast.Call(
                     ast.Attribute(ast.Name("env") | ast.Attribute(attr="env"), kind),
                     [ast.Constant(str(name))],
-                    [ast.keyword("default", default)],
+                    [ast.keyword("default", default), *_],
                 ):
                     yield setting(name, kind, default, said)
 

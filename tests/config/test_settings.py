@@ -10,22 +10,57 @@ import pytest
 @pytest.mark.parametrize(
     ("name", "said", "answer"),
     [
-        ("PORT", "abc", "PORT is 'abc'; it may be a whole number."),
-        ("PORT", "", "PORT is ''; it may be a whole number."),
-        ("LEDGER_WAIT_SECONDS", "soon", "LEDGER_WAIT_SECONDS is 'soon'; it may be a number."),
+        ("PORT", "abc", "PORT is 'abc'; it may be a whole number from 0 to 65535."),
+        ("PORT", "", "PORT is ''; it may be a whole number from 0 to 65535."),
+        ("PORT", "65536", "PORT is '65536'; it may be a whole number from 0 to 65535."),
+        (
+            "LEDGER_WAIT_SECONDS",
+            "soon",
+            "LEDGER_WAIT_SECONDS is 'soon'; it may be a number from 0.001 to 86400.",
+        ),
+        (
+            "LEDGER_WAIT_SECONDS",
+            "-1",
+            "LEDGER_WAIT_SECONDS is '-1'; it may be a number from 0.001 to 86400.",
+        ),
         ("HTTPS", "maybe", "HTTPS is 'maybe'; it may be 1 or 0."),
         (
             "LOG_LEVEL",
             "abc",
             "LOG_LEVEL is 'ABC'; it may be DEBUG, INFO, WARNING, ERROR or CRITICAL.",
         ),
-        ("TENANT_MAX_QUEUED", "many", "TENANT_MAX_QUEUED is 'many'; it may be a whole number."),
+        (
+            "TENANT_MAX_QUEUED",
+            "many",
+            "TENANT_MAX_QUEUED is 'many'; it may be a whole number from 0 to 2147483647.",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_refused_in_one_line(
     name: str, said: str, answer: str, tmp_path: Path
 ) -> None:
     assert manage_py("check", DATA_DIR=str(tmp_path), DEBUG="1", **{name: said}) == answer + "\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "answer"),
+    [
+        ("WEB_CONCURRENCY", "0", "it may be a whole number from 1 to 1000."),
+        ("WEB_CONCURRENCY", "1.5", "it may be a whole number from 1 to 1000."),
+        ("WEB_THREADS", "0", "it may be a whole number from 1 to 1000."),
+        ("WEB_WAIT_SECONDS", "-2", "it may be a number from 0.001 to 86400."),
+        ("WEB_SECONDS_TO_SEND", "0", "it may be a number from 0.001 to 86400."),
+        ("WEB_SECONDS_TO_READ", "0", "it may be a number from 0.001 to 86400."),
+        ("WEB_SECONDS_TO_LEAVE", "-1", "it may be a number from 0 to 86400."),
+        ("WEB_SECONDS_IN_LINE", "1e9", "it may be a number from 0.001 to 86400."),
+        ("WEB_WAITERS", "-1", "it may be a whole number from 0 to 2147483647."),
+    ],
+)
+def test_what_a_web_server_cannot_live_with_is_refused_before_anything_is_done(
+    name: str, said: str, answer: str, tmp_path: Path
+) -> None:
+    refused = manage_py("serve", DATA_DIR=str(tmp_path), DEBUG="1", PORT="0", **{name: said})
+    assert refused == f"{name} is {said!r}; {answer}\n"
 
 
 def test_a_folder_that_cannot_be_made_is_refused_by_name(tmp_path: Path) -> None:

@@ -12,12 +12,12 @@ import pytest
 from gunicorn.http import errors, parser  # type: ignore[import-untyped]  # no stubs
 
 from config.refusals import turn_away
+from config.web_server import SECONDS_IN_LINE
 from config.web_worker import (
     BRIEFLY,
     KNOWN_FOR,
     QUICKLY,
     READ_PAST,
-    SECONDS_IN_LINE,
     WebWorker,
 )
 

@@ -46,3 +46,23 @@ def test_another_type_is_refused_by_the_name_of_the_setting(
     settings.RENTROLL = {name: value}
     with pytest.raises(ImproperlyConfigured, match=rf'RENTROLL\["{name}"\] .* must be a {wanted}'):
         conf()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "bounds"),
+    [
+        ("WEB_WAITERS", -1, "0 to 2147483647"),
+        ("TENANT_MAX_QUEUED", 2**31, "0 to 2147483647"),
+        ("TENANT_RATE_PER_SECOND", 10**9 + 1, "0 to 1000000000"),
+        ("TENANT_RATE_BURST", 0, "1 to 2147483647"),
+    ],
+)
+def test_a_number_out_of_bounds_is_refused_by_the_name_of_the_setting(
+    settings: Settings, name: str, value: int, bounds: str
+) -> None:
+    settings.RENTROLL = {name: value}
+    with pytest.raises(ImproperlyConfigured) as refusal:
+        conf()
+    assert (
+        str(refusal.value) == f'RENTROLL["{name}"] is {value}, and must be a number from {bounds}.'
+    )

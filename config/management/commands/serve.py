@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from config import web_server  # noqa: F401  # refuses, before anything is done, what it cannot read
 from config.children import run_together
 
 MANAGE = [sys.executable, "manage.py"]
