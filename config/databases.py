@@ -24,7 +24,8 @@ POSTGRES_SESSION = (
 def ledger_database(url: str, *, wait_seconds: float = 10.0) -> dict[str, Any]:
     """Django's settings for the database at ``url``, with so much patience for what others hold.
 
-    Raises ImproperlyConfigured when it is neither SQLite nor PostgreSQL, or SQLite where nothing can be written.
+    Raises ImproperlyConfigured when it is neither SQLite nor PostgreSQL, SQLite where nothing can be written, or
+    PostgreSQL with a time to connect in that is none.
     """
     database = parsed(url)
     match database["ENGINE"]:
@@ -96,6 +97,15 @@ def _postgres(database: dict[str, Any]) -> dict[str, Any]:
             # prepared statements, if there is one.
             "prepare_threshold": 2,
             "options": POSTGRES_SESSION,
-            **database.get("OPTIONS", {}),
+            **_of_the_url(database.get("OPTIONS", {})),
         },
     }
+
+
+def _of_the_url(options: dict[str, Any]) -> dict[str, Any]:
+    said = str(options.get("connect_timeout", LEAST_CONNECT_SECONDS))
+    if not (said.isdecimal() and 0 < int(said) <= PATIENCE[1]):
+        raise ImproperlyConfigured(
+            f"connect_timeout in DATABASE_URL is {said!r}; it may be a whole number from 1 to {PATIENCE[1]}."
+        )
+    return options

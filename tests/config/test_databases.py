@@ -48,6 +48,15 @@ def test_patience_is_what_was_said_last() -> None:
     assert postgres["OPTIONS"]["connect_timeout"] == 2
 
 
+@pytest.mark.parametrize("said", ["0", "-1", "soon", "2.5", "100000"])
+def test_a_time_to_connect_in_that_is_none_is_refused(said: str) -> None:
+    with pytest.raises(ImproperlyConfigured) as refusal:
+        ledger_database(f"postgres://me@db.example/ledger?connect_timeout={said}")
+    assert str(refusal.value) == (
+        f"connect_timeout in DATABASE_URL is {said!r}; it may be a whole number from 1 to 86400."
+    )
+
+
 def test_another_database_is_refused_by_name() -> None:
     with pytest.raises(ImproperlyConfigured, match="mysql"):
         ledger_database("mysql://me@db.example/ledger")
