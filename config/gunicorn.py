@@ -7,7 +7,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 from config import databases, forks, settings, web_server
 
-bind = f"{settings.BIND}:{settings.PORT}"
+bind = f"{settings.HOST}:{settings.PORT}"
 worker_class = "config.web_worker.WebWorker"
 workers = web_server.CONCURRENCY
 threads = web_server.THREADS

@@ -32,11 +32,12 @@ try:
 except OSError as error:
     raise ImproperlyConfigured(f"DATA_DIR: {DATA_DIR} cannot be made: {error.strerror}.") from error
 
-BIND = env.str("BIND", default="127.0.0.1")
+BIND = env.str("BIND", default="127.0.0.1").strip("[]")
 """The address that the web server listens on.
 
 Value: address.
 """
+HOST = f"[{BIND}]" if ":" in BIND else BIND  # as it stands in a URL
 
 PORT = env.int("PORT", default=8000, within=(0, 65535))
 """The port that the web server listens on.
@@ -55,7 +56,7 @@ SECRET_KEY = (
     else secret_key.checked(_secret_key)
 )
 
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[BIND, "localhost", "127.0.0.1", "[::1]"])
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[HOST, "localhost", "127.0.0.1", "[::1]"])
 """The names that the web server answers to.
 
 Default: `BIND`, and `localhost,127.0.0.1,[::1]`.

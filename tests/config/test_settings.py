@@ -90,6 +90,31 @@ def test_a_retention_that_is_no_duration_is_refused_by_name(tmp_path: Path) -> N
     assert "RETENTION: 'a while' is no usable duration" in refused
 
 
+@pytest.mark.parametrize(
+    ("bind", "told"),
+    [
+        ("::1", "::1 [::1] [::1]:80"),
+        ("[::1]", "::1 [::1] [::1]:80"),
+        ("me.test", "me.test me.test me.test:80"),
+    ],
+)
+def test_an_address_of_ipv6_stands_in_brackets_wherever_more_may_follow(
+    bind: str, told: str, tmp_path: Path
+) -> None:
+    ask = (
+        "from config import gunicorn, settings\n"
+        "print(settings.BIND, settings.ALLOWED_HOSTS[0], gunicorn.bind)"
+    )
+    asked = subprocess.run(
+        [sys.executable, "-c", ask],
+        env={"DATA_DIR": str(tmp_path), "DEBUG": "1", "BIND": bind, "PORT": "80"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert asked.stdout == f"{told}\n"
+
+
 def test_without_debug_a_secret_key_is_demanded_by_name(tmp_path: Path) -> None:
     refused = manage_py("serve", DATA_DIR=str(tmp_path))
     assert refused.startswith("SECRET_KEY must be a random text")

@@ -12,6 +12,17 @@ from tests.installation import Installation, empty_installation, first_match
 pytestmark = pytest.mark.timeout(180)  # dozens of processes, on as few cores as there are
 
 
+def has_ipv6() -> bool:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="This machine has no IPv6.")
+
+
 @pytest.fixture
 def empty(tmp_path: Path) -> Installation:
     """Without tables."""
@@ -83,6 +94,46 @@ def test_who_asks_as_soon_as_it_says_where_is_answered(empty: Installation) -> N
         url = first_match(r"Rentroll serves on (http://\S+)", server)
         assert httpx.get(f"{url}/readyz", timeout=60).json()["status"] == "ready"
         server.terminate()
+
+
+@needs_ipv6
+def test_a_server_at_an_address_of_ipv6_says_where_in_a_url_that_is_one(
+    empty: Installation,
+) -> None:
+    empty.environment |= {"PORT": "0", "WEB_CONCURRENCY": "1", "BIND": "::1"}
+    with empty.start("serve") as server:
+        try:
+            url = first_match(r"Rentroll serves on (http://\S+)", server)
+            assert httpx.get(f"{url}/readyz").status_code == 200
+            assert first_match(r"Listening at: (http://\S+)", server) == url
+        finally:
+            server.terminate()
+            server.communicate()
+
+
+@needs_ipv6
+def test_a_port_that_is_taken_is_told_apart_from_an_address_of_ipv6(
+    empty: Installation,
+) -> None:
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as other:
+        taken = other.getsockname()[1]
+        empty.environment |= {"PORT": str(taken), "BIND": "::1"}
+        refused = empty.start("serve")
+        output, _ = refused.communicate()
+
+    assert refused.returncode == 2, output
+    assert f"Cannot serve on port {taken} of [::1]: Address already in use. Name " in output
+
+
+def test_a_server_whose_address_is_none_of_this_machine_is_not_told_to_change_the_port(
+    empty: Installation,
+) -> None:
+    empty.environment["BIND"] = "192.0.2.7"  # set apart for documents
+    refused = empty.start("serve")
+    output, _ = refused.communicate()
+
+    assert refused.returncode == 2, output
+    assert "of 192.0.2.7: Cannot assign requested address. Name another one in BIND." in output
 
 
 def test_a_server_whose_port_is_taken_says_so_before_it_sets_anything_up(

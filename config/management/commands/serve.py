@@ -1,5 +1,6 @@
 """``manage.py serve``: the web server and the workers, for as long as both live."""
 
+import errno
 import socket
 import subprocess  # nosec B404  # our own programs
 import sys
@@ -15,6 +16,8 @@ MANAGE = [sys.executable, "manage.py"]
 WEB = [sys.executable, "-m", "gunicorn", "-c", "python:config.gunicorn", "config.wsgi"]
 BACKLOG = 2048
 """Connections that wait to be taken: as many as gunicorn allows by itself."""
+FAULTS_OF_PORTS = (errno.EADDRINUSE, errno.EACCES)
+OTHER_PORT = "Name another one in PORT, or stop the program that has it."
 ADDRESSES = """
 Rentroll serves on {url}
   API      {url}/v1/docs    (ready? {url}/readyz)
@@ -41,7 +44,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         # From here on callers wait instead of being refused, and nobody else gets the port.
-        listener = listen(settings.BIND, settings.PORT)
+        listener = listen()
 
         # In a process of its own: this one keeps free of connections and threads, for it forks.
         bootstrap = [*MANAGE, "bootstrap", "-v0"]
@@ -54,7 +57,7 @@ class Command(BaseCommand):
             ADDRESSES + (DEVELOPMENT if settings.DEBUG else PRODUCTION) + PROXIED * settings.HTTPS
         )
         port = listener.getsockname()[1]
-        self.stdout.write(told.format(url=f"http://{settings.BIND}:{port}"))
+        self.stdout.write(told.format(url=f"http://{settings.HOST}:{port}"))
         self.stdout.flush()
 
         endings = run_together(
@@ -69,19 +72,20 @@ class Command(BaseCommand):
             raise CommandError(f"{'; '.join(map(str, endings))}. The rest was stopped.")
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen() -> socket.socket:
     """Where a web server is to take connections. Raises CommandError with what stands in the way, and what to do."""
+    host, port = settings.BIND, settings.PORT
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as gunicorn does
     try:
-        listener.bind((host.strip("[]"), port))
+        listener.bind((host, port))
         listener.listen(BACKLOG)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         listener.close()
         why = str(error.args[-1]).rstrip(".")
+        mend = OTHER_PORT if error.errno in FAULTS_OF_PORTS else "Name another one in BIND."
         raise CommandError(
-            f"Cannot serve on port {port} of {host}: {why}. Name another one in PORT, or stop the program"
-            " that has it. Nothing was started.",
+            f"Cannot serve on port {port} of {settings.HOST}: {why}. {mend} Nothing was started.",
             returncode=2,
         ) from error
     return listener
