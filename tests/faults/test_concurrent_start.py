@@ -2,12 +2,15 @@
 
 import signal
 import socket
+import sys
 from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.faults.flood import children
 from tests.installation import Installation, empty_installation, first_match
+from tests.waiting import until
 
 pytestmark = pytest.mark.timeout(180)  # dozens of processes, on as few cores as there are
 
@@ -150,6 +153,20 @@ def test_a_server_whose_port_is_taken_says_so_before_it_sets_anything_up(
     assert "Name another one in PORT" in output
     for what in ("Traceback", "password", "serves on"):
         assert what not in output
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Only Linux lists the children of a process.")
+@pytest.mark.parametrize("asking", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_is_told_to_stop_while_it_sets_up_does_so_and_leaves_nobody_behind(
+    empty: Installation, asking: signal.Signals
+) -> None:
+    with empty.start("serve") as server:
+        (setup,) = until(lambda: children(server.pid))
+        server.send_signal(asking)
+        server.wait()
+        assert not Path(f"/proc/{setup}").exists()
+        output, _ = server.communicate()
+    assert (server.returncode, output) == (0, "")
 
 
 def test_eight_web_workers_serve_an_empty_installation_until_asked_to_stop(

@@ -2,7 +2,6 @@
 
 import errno
 import socket
-import subprocess  # nosec B404  # our own programs
 import sys
 from typing import Any
 
@@ -47,11 +46,12 @@ class Command(BaseCommand):
         listener = listen()
 
         # In a process of its own: this one keeps free of connections and threads, for it forks.
-        bootstrap = [*MANAGE, "bootstrap", "-v0"]
-        setup = subprocess.run(bootstrap, cwd=settings.BASE_DIR, check=False)  # nosec B603  # no shell
-        if setup.returncode:
+        setup = run_together({"bootstrap": [*MANAGE, "bootstrap", "-v0"]}, cwd=settings.BASE_DIR)
+        if not setup:  # it was asked to stop
+            return
+        if setup[0].returncode:
             reason = "Setting up failed, for the reason above. Nothing was started."
-            raise CommandError(reason, returncode=setup.returncode)
+            raise CommandError(reason, returncode=setup[0].returncode)
 
         told = (
             ADDRESSES + (DEVELOPMENT if settings.DEBUG else PRODUCTION) + PROXIED * settings.HTTPS
