@@ -109,7 +109,17 @@ class WriteGate:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            if self._late:
+                timeout = self._wait_behind(self._late, timeout)
             self._wait_for_file(self._file, timeout)
+
+    def _wait_behind(self, late: "_Waiter", timeout: float) -> float:
+        """Until this process's waiter has let go: one place in the line is enough. The seconds that are left."""
+        ends_at = clock.monotonic() + timeout
+        if not late.is_gone(timeout):
+            raise GateTimeout(self.path)
+        self._late = None
+        return max(ends_at - clock.monotonic(), 0.0)
 
     def _wait_for_file(self, file: int, timeout: float) -> None:
         """`flock` knows no timeout, so a thread waits for it, and this one for that thread."""
@@ -121,7 +131,9 @@ class WriteGate:
             if not granted:
                 self._file = self._waiter = None  # the waiter closes its file
                 self._late = waiter
-                waiter.give_up()
+                waiter.asked.put(
+                    "end"
+                )  # at once: an exception may strike where a method of ours begins
         if not granted:
             raise GateTimeout(self.path)
 
@@ -129,37 +141,45 @@ class WriteGate:
         """In a forked child: the lock on an inherited file would be the parent's as well."""
         if self._file is not None:
             os.close(self._file)
+        if self._late:
+            self._late.close()
 
 
 class _Waiter:
     """A thread that blocks in `flock` on behalf of another one."""
 
     def __init__(self, file: int) -> None:
-        self._file = file
-        self._asked: SimpleQueue[Literal["lock", "end"]] = SimpleQueue()
+        self._file: int | None = file
+        self.asked: SimpleQueue[Literal["lock", "end"]] = SimpleQueue()
+        """`end` lets the thread end, and the lock go, at once or as soon as it is got."""
         self._granted = Lock()
         self._granted.acquire()
         self._gone = Event()
-        Thread(target=self._run, name="write-gate", daemon=True).start()
+        Thread(target=self._run, args=[file], name="write-gate", daemon=True).start()
 
     def wait(self, timeout: float) -> bool:
         """Whether the lock was got in time. If it was not, give up: it may still come."""
-        self._asked.put("lock")
+        self.asked.put("lock")
         return self._granted.acquire(timeout=timeout)
-
-    def give_up(self) -> None:
-        """Let the thread end, and the lock go, at once or as soon as it is got."""
-        self._asked.put("end")
 
     def is_gone(self, timeout: float) -> bool:
         """Whether it has let go for good within so many seconds."""
         return self._gone.wait(timeout)
 
-    def _run(self) -> None:
-        while self._asked.get() == "lock":
-            fcntl.flock(self._file, fcntl.LOCK_EX)
+    def close(self) -> None:
+        """Its file, once. In a forked child, too, where it is the parent's as well."""
+        file, self._file = self._file, None
+        if file is not None:
+            os.close(file)
+
+    def _run(self, file: int) -> None:
+        while self.asked.get() == "lock":
+            fcntl.flock(file, fcntl.LOCK_EX)
             self._granted.release()
-        os.close(self._file)
+        fcntl.flock(
+            file, fcntl.LOCK_UN
+        )  # to close it is not enough: a forked child may have it open
+        self.close()
         self._gone.set()
 
 

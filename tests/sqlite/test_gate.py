@@ -3,9 +3,13 @@
 import ctypes
 import os
 import signal
+import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from functools import partial
+from itertools import count
 from pathlib import Path
 from threading import Event, Thread
 
@@ -16,9 +20,10 @@ from scheduling.sqlite import gate as module
 from scheduling.sqlite.gate import GateTimeout, WriteGate, gate_for
 from tests.races.kit import is_running_in
 from tests.sqlite.keeper import Keeper
+from tests.sqlite.test_transactions import Strike
 from tests.waiting import until
 
-SHORT, LONG = 0.1, 30.0
+A_LITTLE, SHORT, LONG = 0.02, 0.1, 30.0
 
 
 @pytest.fixture
@@ -130,17 +135,91 @@ def test_of_a_crowd_that_finds_the_holder_stuck_one_waits_and_the_others_know(
             gate.enter(gate, SHORT)
     assert waits == [SHORT]
 
-    with pytest.raises(GateTimeout):
-        gate.enter(gate, 2 * SHORT)  # who is more patient tries for itself
-    assert waits == [SHORT, 2 * SHORT]
-
     keepers[0].ask("leave")
-    gate.enter(gate, LONG)  # those who waited in vain are still in the kernel's line
+    gate.enter(gate, LONG)  # one that waited in vain is still in the kernel's line
     gate.leave(gate)
     keepers[0].ask("enter 30")
     with pytest.raises(GateTimeout):
         gate.enter(gate, SHORT)
-    assert waits.count(SHORT) == 2, "nobody remembered that one was let in"
+    assert len(waits) == 2, "nobody remembered that one was let in"
+
+
+def test_those_who_wait_in_vain_one_after_the_other_have_one_place_in_the_line(
+    keepers: tuple[Keeper, Keeper], gate: WriteGate
+) -> None:
+    keepers[0].ask("enter 30")
+    with pytest.raises(GateTimeout):
+        gate.enter(gate, SHORT)
+    first = threads_in_line()
+    for patience in (
+        2 * SHORT,
+        3 * SHORT,
+    ):  # who is more patient than the last one waits for itself
+        began_at = time.monotonic()
+        with pytest.raises(GateTimeout):
+            gate.enter(gate, patience)
+        assert time.monotonic() - began_at >= patience
+    assert threads_in_line() == first
+
+    other = Thread(target=partial(gate.enter, gate, LONG))
+    other.start()
+    keepers[0].ask("leave")
+    other.join()
+    assert keepers[0].ask("enter 0.1") == "timeout"
+    gate.leave(gate)
+
+
+def threads_in_line() -> set[Thread]:
+    return {thread for thread in threading.enumerate() if thread.name == "write-gate"}
+
+
+def test_a_child_forked_while_one_that_gave_up_is_in_the_line_keeps_nobody_out(
+    keepers: tuple[Keeper, Keeper], gate: WriteGate
+) -> None:
+    one, two = keepers
+    one.ask("enter 30")
+    with pytest.raises(GateTimeout):
+        gate.enter(gate, SHORT)
+    lives, lets_live = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(lets_live)
+        os.read(lives, 1)
+        os._exit(0)
+    one.ask("leave")
+    assert two.ask("enter 10") == "inside"
+    two.ask("leave")
+    gate.enter(gate, LONG)
+    gate.leave(gate)
+    os.close(lives)
+    os.close(lets_live)
+    os.waitpid(child, 0)
+
+
+def test_who_is_struck_at_any_point_of_waiting_in_vain_keeps_nobody_out(
+    keepers: tuple[Keeper, Keeper], tmp_path: Path
+) -> None:
+    holder, next_one = keepers
+    for point in count(1):
+        holder.ask("enter 30")
+        gate = WriteGate(gate_for(str(tmp_path / "ledger.db")).path)
+        struck = False
+        sys.setprofile(Strike(point))
+        try:
+            gate.enter("victim", A_LITTLE)
+        except TaskTimeout:
+            struck = True
+        except GateTimeout:
+            pass
+        finally:
+            sys.setprofile(None)
+        gate.leave("victim")
+        holder.ask("leave")
+        assert next_one.ask("enter 10") == "inside", f"shut out after point {point}"
+        next_one.ask("leave")
+        if not struck:
+            break
+    assert point > 20, "it was hardly struck"
 
 
 def test_who_comes_once_the_stuck_holder_went_on_waits_for_whoever_is_inside_by_then(
