@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -18,6 +19,10 @@ LOOKS = 3
 """A task may go back to its queue between the look at what waits and the look at what runs; not this often."""
 
 
+class _WentBack(Exception):
+    """A task did so between the two. Nothing is kept of the look."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cancelling:
     """What asking to cancel did to one task."""
@@ -32,17 +37,17 @@ class Cancelling:
 def cancel(task_ids: Sequence[UUID], *, now: datetime | None = None) -> list[Cancelling]:
     """Cancel what is queued, ask what is running to stop, leave the rest; answers in the batch's order.
 
-    One transaction, and another for tasks that went back to their queue meanwhile. A running handler learns
-    of it at once, by `context.cancelled`; if it ends well all the same, it has succeeded; if it fails, it
-    is cancelled and not tried again.
+    One transaction. A running handler learns of it at once, by `context.cancelled`; if it ends well all the
+    same, it has succeeded; if it fails, it is cancelled and not tried again.
+
+    Schedules are locked before tasks. A task that went back to its queue is therefore let go before its schedule
+    is waited for, also in a transaction of the caller's: whoever claims it has the schedule, and wants the task.
     """
-    answers: dict[UUID, Cancelling] = {}
-    left = list(task_ids)
-    for _ in range(LOOKS):
-        with transaction.atomic():
-            answers |= _cancel(left, now)
-        left = [task_id for task_id in left if answers[task_id].state is TaskState.QUEUED]
-        if not left:
+    for look in range(LOOKS):
+        with suppress(_WentBack), transaction.atomic():
+            answers = _cancel(task_ids, now)
+            if look < LOOKS - 1 and any(one.state is TaskState.QUEUED for one in answers.values()):
+                raise _WentBack
             break
     return [answers[task_id] for task_id in task_ids]
 

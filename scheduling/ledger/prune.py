@@ -79,5 +79,7 @@ def prune_throughput(*, before: datetime | None = None, limit: int = 500) -> int
         Throughput.objects.filter(pk__in=[minute.pk for minute in minutes]).delete()
         totals.add_minutes(dialect(), minutes)
         if minutes:
-            Hour.objects.filter(hour__lt=minutes[0].minute - totals.HOURS_KEPT).delete()
+            over = Hour.objects.filter(hour__lt=minutes[0].minute - totals.HOURS_KEPT)
+            nobodys = over.select_for_update(skip_locked=True).values_list("pk", flat=True)
+            Hour.objects.filter(pk__in=list(nobodys)).delete()
     return len(minutes)

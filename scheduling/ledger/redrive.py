@@ -53,7 +53,16 @@ def redrive_what_fits(tasks: Sequence[Task], full: dict[int, Full]) -> list[Task
 
     A batch is taken whole or not at all, so one that does not fit is halved. Tenants with no room for one
     more are added to `full`, and nothing of them is tried again.
+
+    One transaction. Dead letters are locked before what is counted of their tenants, and tenants in the order of
+    their ids, by all that redrives: of several halves as well.
     """
+    with transaction.atomic():
+        list(_dead([task.pk for task in tasks]).values_list("pk"))
+        return _halved(sorted(tasks, key=lambda task: (task.tenant_id, task.pk)), full)
+
+
+def _halved(tasks: Sequence[Task], full: dict[int, Full]) -> list[Task]:
     tasks = [task for task in tasks if task.tenant_id not in full]
     if not tasks:
         return []
@@ -69,7 +78,7 @@ def redrive_what_fits(tasks: Sequence[Task], full: dict[int, Full]) -> list[Task
     else:
         return [task for task in tasks if task.pk in done]
     middle = len(tasks) // 2
-    return redrive_what_fits(tasks[:middle], full) + redrive_what_fits(tasks[middle:], full)
+    return _halved(tasks[:middle], full) + _halved(tasks[middle:], full)
 
 
 def discard(task_ids: Sequence[UUID]) -> int:

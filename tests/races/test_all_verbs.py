@@ -2,12 +2,14 @@
 
 import random
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
 import pytest
+from django.db import transaction
 
 from scheduling import clock, ledger
 from scheduling.errors import IdempotencyMismatch, LimitExceeded
@@ -63,6 +65,7 @@ class Somebody:
             self.cancel,
             self.reschedule,
             self.redrive,
+            self.redrive_what_fits,
             self.discard,
             self.pause,
             self.resume,
@@ -116,11 +119,13 @@ class Somebody:
         ledger.promote(limit=self.dice.randint(1, 20))
 
     def cancel(self) -> None:
-        ledger.cancel(self.some_tasks())
+        with self.transaction():
+            ledger.cancel(self.some_tasks())
 
     def reschedule(self) -> None:
         due_at = self.dice.choice([None, clock.now(), clock.now() + SOON])
-        ledger.reschedule(self.some_tasks(), due_at=due_at, priority=self.dice.randint(-1, 1))
+        with self.transaction():
+            ledger.reschedule(self.some_tasks(), due_at=due_at, priority=self.dice.randint(-1, 1))
 
     def redrive(self) -> None:
         try:
@@ -128,8 +133,19 @@ class Somebody:
         except LimitExceeded:
             return
 
+    def redrive_what_fits(self) -> None:
+        tasks = list(Task.objects.filter(pk__in=self.some_tasks(dead_reason__isnull=False)))
+        self.dice.shuffle(tasks)
+        with self.transaction():
+            ledger.redrive_what_fits(tasks, {})
+
     def discard(self) -> None:
-        ledger.discard(self.some_tasks(dead_reason__isnull=False)[:2])
+        with self.transaction():
+            ledger.discard(self.some_tasks(dead_reason__isnull=False)[:2])
+
+    def transaction(self) -> AbstractContextManager[object]:
+        """Of the verb's own, or the one in which a request puts on record what it does."""
+        return self.dice.choice([nullcontext(), transaction.atomic()])
 
     def pause(self) -> None:
         duration = self.dice.choice([SOON, None])
