@@ -6,7 +6,8 @@ whoever is refused was over the limit then. Nothing that is remembered refuses a
 
 When a full tenant finishes a task, every thread with a request of it would see the room, and wait in line for the one
 who gets it to be written to disk. So what this process is just storing for such a tenant counts as if it were
-stored, for a second at most. Should storing it fail, others were refused meanwhile who need not have been.
+stored, for a second at most. Should storing it fail, or have just been done, so that it counts twice, others were
+refused meanwhile who need not have been.
 """
 
 import os
