@@ -49,7 +49,15 @@ def started(task: LedgerTask, context: Context) -> None:
 
 
 def finished(task: LedgerTask, context: Context, claim: Claim, verdict: Verdict) -> None:
-    """Send `task_finished`, while what a handler raised can be had from `sys.exc_info`."""
+    """Log it, and send `task_finished`, while what a handler raised can be had from `sys.exc_info`."""
+    log(claim, verdict)
+    if task_finished.receivers:
+        sender = type(task.get_backend())
+        task_finished.send_robust(sender, task_result=result(context, claim, verdict))
+
+
+def log(claim: Claim, verdict: Verdict) -> None:
+    """An attempt that did not end well: a line, also when there was no handler for it."""
     if isinstance(verdict, Fail):
         logger.info(
             "%s %s failed on attempt %d of %d%s: %s",  # what it says may hold a part of the payload
@@ -61,9 +69,6 @@ def finished(task: LedgerTask, context: Context, claim: Claim, verdict: Verdict)
             "%s %s was handed back before its handler ended; attempt %d of %d is not counted.",
             claim.name, claim.task_id, claim.attempt, claim.max_attempts,
         )  # fmt: skip
-    if task_finished.receivers:
-        sender = type(task.get_backend())
-        task_finished.send_robust(sender, task_result=result(context, claim, verdict))
 
 
 def result(context: Context, claim: Claim, verdict: Verdict) -> TaskResult:

@@ -47,10 +47,13 @@ class Executor:
             task = registry.get(claim.name)
             args, kwargs = claim.arguments()
         except UnknownHandler as error:
-            return verdicts.of_unknown_handler(claim, error)
+            verdict = verdicts.of_unknown_handler(claim, error)
         except ValueError as error:
-            return verdicts.of_corrupt_arguments(error)
-        return self._run(Execution(held, task, args, kwargs))
+            verdict = verdicts.of_corrupt_arguments(error)
+        else:
+            return self._run(Execution(held, task, args, kwargs))
+        announcements.log(claim, verdict)
+        return verdict
 
     def _run(self, execution: "Execution") -> Verdict:
         held, task, context = execution.held, execution.task, execution.context

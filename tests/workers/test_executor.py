@@ -220,6 +220,25 @@ def test_arguments_that_somebody_corrupted_are_a_failure_for_good(
     assert verdict.retry_in is None
 
 
+@pytest.mark.parametrize(
+    ("claim", "ended"),
+    [
+        (a_claim("reports.retired"), ": scheduling.errors.UnknownHandler"),
+        (claim_of(add, args_json="{"), ", for good: "),
+        (claim_of(raise_, "error"), ": builtins.ValueError"),
+    ],
+    ids=["no handler", "no arguments", "failed"],
+)
+def test_an_attempt_that_failed_is_one_line_whether_or_not_a_handler_began(
+    claim: Claim, ended: str, executor: Executor, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", logger=announcements.__name__):
+        executor.execute(held(claim))
+
+    (told,) = [one.message for one in caplog.records if one.name == announcements.__name__]
+    assert told.startswith(f"{claim.name} {claim.task_id} failed on attempt 1 of 3{ended}")
+
+
 @pytest.mark.parametrize("declared", [spin, sleep])
 def test_handler_whose_time_is_up_is_interrupted(executor: Executor, declared: Any) -> None:
     mine = held(claim_of(declared, timeout_seconds=0.05))

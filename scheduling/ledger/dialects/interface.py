@@ -1,8 +1,9 @@
 """What the verbs ask of a database. Every method runs inside the caller's transaction.
 
 Locks are taken in one order: intake, schedule or lease, task, lane, outflow, throughput; several rows
-of one table in the order of their keys. The row of Dispatch comes before all of them; who holds it, a claim
-or the kill switch, waits for no lane that another holds.
+of one table in the order of their keys. Dead letters come before intakes: only who redrives wants both.
+The row of Dispatch comes before all of them; who holds it, a claim or the kill switch, waits for no lane
+that another holds.
 """
 
 from collections.abc import Collection, Mapping, Sequence
