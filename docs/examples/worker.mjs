@@ -2,7 +2,8 @@
 //
 //     RENTROLL_URL=http://127.0.0.1:8000 RENTROLL_TOKEN=token-tenant-a node worker.mjs films
 //
-// Needs no package. Put your own functions into `handlers`, by the names of the tasks.
+// Needs no package. Put your own functions into `handlers`, by the names of the tasks. Ctrl-C or SIGTERM ends it once
+// the task in hand is settled, or the wait for one is over; a second one ends it at once.
 
 import { fileURLToPath } from "node:url";
 
@@ -144,6 +145,6 @@ export class Worker {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { RENTROLL_URL, RENTROLL_TOKEN } = process.env;
   const worker = new Worker(RENTROLL_URL, RENTROLL_TOKEN, process.argv.slice(2));
-  process.once("SIGTERM", () => (worker.stopping = true));
+  for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => (worker.stopping = true));
   await worker.run();
 }

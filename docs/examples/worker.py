@@ -2,7 +2,8 @@
 
     RENTROLL_URL=http://127.0.0.1:8000 RENTROLL_TOKEN=token-tenant-a python worker.py films
 
-Needs httpx. Put your own functions into HANDLERS, by the names of the tasks.
+Needs httpx. Put your own functions into HANDLERS, by the names of the tasks. Ctrl-C or SIGTERM ends it once the
+task in hand is settled, or the wait for one is over; a second one ends it at once.
 """
 
 import json
@@ -145,5 +146,11 @@ def failure(error: BaseException, *, permanent: bool) -> dict[str, Any]:
 
 if __name__ == "__main__":
     worker = Worker(os.environ["RENTROLL_URL"], os.environ["RENTROLL_TOKEN"], sys.argv[1:])
-    signal.signal(signal.SIGTERM, lambda *_: worker.stopping.set())
+
+    def stop(signum: int, frame: object) -> None:
+        worker.stopping.set()
+        signal.signal(signum, signal.SIG_DFL)  # the second time it is over
+
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
     worker.run()
