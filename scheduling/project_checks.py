@@ -31,7 +31,7 @@ def settings_can_be_read(**kwargs: Any) -> list[CheckMessage]:
     try:
         queues = conf().REMOTE_QUEUES
     except ImproperlyConfigured as error:
-        hint = "scheduling/conf.py states every setting, with its type and its default."
+        hint = "docs/reference/settings.md, where Rentroll is from, states every setting with its default."
         return [Error(str(error), hint=hint, id="scheduling.E006")]
     return [
         Error(
