@@ -3,7 +3,7 @@
 //     RENTROLL_URL=http://127.0.0.1:8000 RENTROLL_TOKEN=token-tenant-a node worker.mjs films
 //
 // Needs no package. Put your own functions into `handlers`, by the names of the tasks. Ctrl-C or SIGTERM ends it once
-// the task in hand is settled, or the wait for one is over; a second one ends it at once.
+// the task in hand is settled, or the wait for one is over; the same once more ends it at once.
 
 import { fileURLToPath } from "node:url";
 
