@@ -78,6 +78,9 @@ class Cursor(Database.Cursor):  # type: ignore[misc,name-defined]  # pysqlite3 h
 
 class DatabaseFeatures(StockFeatures):
     max_query_params = MAX_QUERY_PARAMS
+    supports_json_field = (
+        True  # pysqlite3's does; the stock engine tries it, in a transaction that waits for writers
+    )
 
 
 class DatabaseOperations(StockOperations):

@@ -55,7 +55,7 @@ def test_servers_workers_and_migrations_that_start_at_once_end_well_or_say_what_
     try:
         for server in servers:
             url = first_match(r"Listening at: (http://\S+)", server)
-            assert httpx.get(f"{url}/readyz").status_code == 200
+            assert httpx.get(f"{url}/readyz", timeout=60).status_code == 200
     finally:
         for process in (*servers, *workers):
             process.send_signal(signal.SIGTERM)
@@ -107,7 +107,7 @@ def test_a_server_at_an_address_of_ipv6_says_where_in_a_url_that_is_one(
     with empty.start("serve") as server:
         try:
             url = first_match(r"Rentroll serves on (http://\S+)", server)
-            assert httpx.get(f"{url}/readyz").status_code == 200
+            assert httpx.get(f"{url}/readyz", timeout=60).status_code == 200
             assert first_match(r"Listening at: (http://\S+)", server) == url
         finally:
             server.terminate()
@@ -176,7 +176,7 @@ def test_eight_web_workers_serve_an_empty_installation_until_asked_to_stop(
     with empty.start("serve") as server:
         try:
             url = first_match(r"Listening at: (http://\S+)", server)
-            assert httpx.get(f"{url}/readyz").status_code == 200
+            assert httpx.get(f"{url}/readyz", timeout=60).status_code == 200
         finally:
             server.send_signal(signal.SIGTERM)
             rest, _ = server.communicate()

@@ -27,7 +27,7 @@ def held(installation: Installation) -> Iterator[None]:
     """On SQLite nobody can write. On PostgreSQL nobody can for tenant-a."""
     if installation.database_url is None:
         gate = installation.data_dir / "scheduler.db-gate"
-        with gate.open("r+b") as file:
+        with gate.open("ab") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
     else:
@@ -60,3 +60,11 @@ def test_requests_give_up_before_their_clients_do_and_all_is_well_once_it_goes_o
             assert enqueue(address, "tenant-b").status_code == 201, "a neighbour waited too"
 
     assert enqueue(address).status_code == 201
+
+
+def test_a_program_starts_whoever_holds_it(installation: Installation) -> None:
+    """What a start looks at, nobody need be waited for, or is taken for what the database cannot do."""
+    with held(installation):
+        check = installation.start("check", "--database", "default")
+        said, _ = check.communicate()
+    assert check.returncode == 0, said
