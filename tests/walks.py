@@ -57,8 +57,10 @@ for NAME in $(compgen -v); do
 done
 """
 """What the reader keeps in variables would still be right, if a server came back where it was."""
+OF_THE_TESTS_MAKE = {"MAKEFLAGS", "MFLAGS", "PYTHON", "VENV"}
 ONLY_FOR_TESTS = frozenset(
     {"DATABASE_URL", "DATA_DIR", "DEBUG", "DJANGO_SETTINGS_MODULE", "LEDGER_MAX_QUEUED"}
+    | OF_THE_TESTS_MAKE
 )
 
 

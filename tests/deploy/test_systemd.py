@@ -4,6 +4,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from configparser import RawConfigParser
 from pathlib import Path
 
@@ -65,7 +66,8 @@ def installed(tmp_path: Path) -> Path:
     shutil.copytree(FOLDER, folder)
     for path in folder.rglob("*.*"):
         if path.is_file():
-            path.write_text(path.read_text().replace(INSTALLED_AT, str(ROOT)))
+            text = path.read_text().replace(f"{INSTALLED_AT}/.venv", sys.prefix)
+            path.write_text(text.replace(INSTALLED_AT, str(ROOT)))
     return folder
 
 
