@@ -80,6 +80,6 @@ def prune_throughput(*, before: datetime | None = None, limit: int = 500) -> int
         totals.add_minutes(dialect(), minutes)
         if minutes:
             over = Hour.objects.filter(hour__lt=minutes[0].minute - totals.HOURS_KEPT)
-            nobodys = over.select_for_update(skip_locked=True).values_list("pk", flat=True)
-            Hour.objects.filter(pk__in=list(nobodys)).delete()
+            nobodys = over.select_for_update(skip_locked=True).order_by()
+            Hour.objects.filter(pk__in=nobodys.values("pk")).delete()
     return len(minutes)

@@ -3,7 +3,8 @@
 from datetime import timedelta
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from scheduling import ledger, spread
 from scheduling.ledger import totals
@@ -123,3 +124,14 @@ def test_hours_of_long_ago_go(tenant_a: Tenant) -> None:
     done(tenant_a, now=3 * 86_400)
     ledger.prune_throughput(before=at(4 * 86_400))
     assert set(Hour.objects.values_list("hour", flat=True)) == {at(3 * 86_400)}
+
+
+def test_hours_that_are_over_are_deleted_without_being_named(tenant_a: Tenant) -> None:
+    """There may be one of each tenant, and SQLite takes only so many values in a statement."""
+    done(tenant_a, now=0)
+    over = at(0) - 2 * totals.HOURS_KEPT
+    Hour.objects.bulk_create([Hour(of_tenant=n + 1, hour=over) for n in range(2_000)])
+    with CaptureQueriesContext(connection) as statements:
+        assert ledger.prune_throughput(before=at(60)) == 1
+    assert not Hour.objects.filter(hour=over).exists()
+    assert max(len(one["sql"]) for one in statements) < 2_000
